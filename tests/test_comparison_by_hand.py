@@ -139,7 +139,7 @@ def test_what_no_run_has_or_is_zero_in_all_is_not_shown() -> None:
 def test_what_an_older_run_folder_lacks_is_not_shown_but_told() -> None:
     older, newer = made(drops=[1.0]), made(drops=[3.0], never_started=[2.0])
     del older.summary["metrics"]["never_started"]
-    assert qcnlab.compare([newer, newer]).metrics == ["drops", "never_started"]
+    assert qcnlab.compare([newer, newer]).metrics == ["never_started", "drops"]
     both = qcnlab.compare([older, newer])
     assert both.metrics == ["drops"]
     assert both.cells()[1] == [["drops", "frames", "1", "3"]]

@@ -172,6 +172,10 @@ def test_a_students_path(cli: CommandLine) -> None:
     assert b"/Type3" not in octets
     box = re.search(rb"/MediaBox \[ ?0 0 ([\d.]+) ", octets)
     assert box and float(box[1]) == pytest.approx(3.3 * 72)
+    # The page's other figure, of the same folder.
+    more = GUIDE.read_text(encoding="utf-8").split("```\n")[3].splitlines()
+    assert [cli(*shlex.split(line)[1:]).returncode for line in more] == [0]
+    assert (cli.folder / "slowdown.pdf").exists()
 
 
 def test_a_comparison_keeps_run_folders(cli: CommandLine) -> None:
@@ -200,18 +204,37 @@ def test_a_comparison_keeps_run_folders(cli: CommandLine) -> None:
 
 def test_the_figures_are_matplotlibs(tmp_path: Path) -> None:
     page = GUIDE.read_text(encoding="utf-8")
-    python = page.split("```python\n")[1].split("```")[0]
+    names: dict[str, object] = {}
     with chdir(tmp_path):
-        exec(compile(python, "figures.md", "exec"), {})
+        for part in page.split("```python\n")[1:]:
+            exec(compile(part.split("```")[0], "figures.md", "exec"), names)
     assert (tmp_path / "cdf.png").exists()
+    octets = (tmp_path / "runs.pdf").read_bytes()
+    assert b"/CIDFontType2" in octets and b"/Type3" not in octets
+    assert "queue at left->right" in str(names["caption"])
 
 
 def test_what_intervals_take_is_said_before_runs(cli: CommandLine) -> None:
     few = ("one-source-into-9g-rtt10us", "-s", "scheme.name=none,qcn", "-s", "duration=12 ms",
            "-s", "warmup=1 ms", "--intervals")  # fmt: skip
-    said = "no intervals of 95 %: they take 6 or more"
-    assert said in cli("compare", *few, "--reps", "5").stderr
-    assert said not in cli("compare", *few, "--reps", "6").stderr
+    said = "intervals of 95 % take 6 replications or more, and there are 5; ranges are shown"
+    done = cli("compare", *few, "--reps", "5", "--keep", "five")
+    assert said in done.stderr
+    # Ranges, and once why: not in each cell.
+    assert "too few" not in done.stdout
+    assert "Values: median [least..largest] over the replications of a run." in done.stdout
+    lacking = "No intervals of 95 %, and no differences: they take 6 replications or more."
+    assert done.stdout.count(lacking) == 1
+    done = cli("compare", *few, "--reps", "6", "--keep", "six")
+    assert said not in done.stderr
+    assert lacking not in done.stdout
+    # The scenario's own number of replications counts, and so do those of runs that are kept.
+    own = cli("compare", *few, "-s", "replications=1")
+    assert "and there is 1; ranges" in own.stderr
+    mixed = cli("compare", "five/1-none", "six/1-none", "--intervals", "--metric", "drops")
+    assert said in mixed.stderr
+    assert "Of fewer than 6 replications: median [least..largest]" in mixed.stdout
+    assert mixed.stdout.count(" of 6") == 1
 
 
 def test_a_style_is_for_a_figure(cli: CommandLine) -> None:

@@ -11,9 +11,11 @@ import re
 import tomllib
 from typing import TYPE_CHECKING, Any
 
-from qcnlab import _core, catalogue, endings, intervals, markup, text
+from qcnlab import _core, applicable, catalogue, endings, intervals, markup, text
+from qcnlab.applicable import OF_ENDING
 from qcnlab.errors import AnalysisError, FolderError
 from qcnlab.folders import read_json, write_json
+from qcnlab.intervals import LEAST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -179,6 +181,9 @@ class Comparison:
             "difference_high": apart.high if apart else None,
         }
 
+    def _replications(self) -> set[int]:
+        return {result.summary["replications"] for result in self.results}
+
     def _paired(self) -> bool:
         """Return whether all runs have the seed and the number of replications of the first."""
         pairs = {(each.summary["seed"], each.summary["replications"]) for each in self.results}
@@ -193,7 +198,7 @@ class Comparison:
             The heading, and a list of cells for each metric; none without a level or pairs.
         """
         header = ["metric", "unit", *(f"{each} - {self.labels[0]}" for each in self.labels[1:])]
-        if self.level is None or not self._paired():
+        if self.level is None or not self._paired() or min(self._replications()) < LEAST:
             return header, []
         rows = []
         for name in self.metrics:
@@ -261,18 +266,25 @@ class Comparison:
             for label, result in zip(self.labels, self.results, strict=True)
             for words in self._remarks(result)
         ]
-        reps = {result.summary["replications"] for result in self.results}
-        if self.level is not None:
-            said.append(
-                f"Values: median [its confidence interval, {100 * self.level:g} %] of so many runs."
-            )
+        reps = self._replications()
+        ranges = "median [least..largest] over the replications of a run"
+        if self.level is not None and max(reps) >= LEAST:
+            of = f"median [its confidence interval, {100 * self.level:g} %] of so many runs"
+            said.append(f"Values: {of}.")
+            if min(reps) < LEAST:
+                said.append(f"Of fewer than {LEAST} replications: {ranges}.")
             said.append(
                 "Differences: of replications that meet the same random numbers; * does not hold 0."
                 if self._paired()
                 else "No differences: the runs have different seeds or numbers of replications."
             )
         elif reps != {1}:
-            said.append("Values: median [least..largest] over the replications of a run.")
+            said.append(f"Values: {ranges}.")
+        if self.level is not None and max(reps) < LEAST:
+            said.append(
+                f"No intervals of {100 * self.level:g} %, and no differences: they take {LEAST} "
+                "replications or more."
+            )
         return said + [f"{name}: {known[name]['about']}" for name in self.metrics]
 
     def text(self) -> str:
@@ -373,7 +385,7 @@ class Comparison:
 
     def _cell(self, result: Result, name: str) -> str:
         metrics = result.summary["metrics"]
-        if self.level is not None:
+        if self.level is not None and result.summary["replications"] >= LEAST:
             own = str(intervals.of_median(metrics[name]["values"], self.level))
             own = f">= {own}" if endings.is_lower_bound(metrics, name) else own
             return "-" if own.endswith("none") else own
@@ -400,8 +412,17 @@ class Comparison:
 
         # A run folder has the metrics that there were when it was written.
         common = [name for name in SHOWN if all(name in metrics for metrics in all_metrics)]
-        shown = [name for name in common if any(value is not None for value in values(name))]
-        return [name for name in shown if name not in UNLESS_ZERO or any(values(name))]
+        without = [applicable.without_meaning(result) for result in self.results]
+        shown = [
+            name
+            for name in common
+            if any(value is not None for value in values(name))
+            and (name not in UNLESS_ZERO or any(values(name)))
+            and not all(name in each for each in without)
+        ]
+        # Where flows end, their completion comes first.
+        first = [name for name in OF_ENDING if name in shown]
+        return first + [name for name in shown if name not in first]
 
     def __repr__(self) -> str:
         """Return the names of the runs."""

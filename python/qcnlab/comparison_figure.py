@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from qcnlab import text
-from qcnlab.completion_figure import draw_distributions, draw_slowdowns
+from qcnlab.applicable import has_bottleneck
+from qcnlab.completion_figure import draw_distributions, draw_slowdowns, pooled_words
 from qcnlab.facts import Facts, facts
 from qcnlab.notebook import ShownFigure
 from qcnlab.plots import FAINT, IN_MB, envelope, one, shade, source_style, style, time_axis
@@ -45,7 +46,8 @@ def comparison_figure(comparison: Comparison) -> Figure:
                         x=0.01, ha="left")  # fmt: skip
         if more:
             about = "over time: the first replication of each run"
-            about += "; slowdowns and completion times: all" if completions else ""
+            pooled = pooled_words([each for _, each in completions])
+            about += f"; slowdowns and completion times: {pooled}" if completions else ""
         legend = figure.legend(
             lines, labels, loc="outside lower left", ncols=LEGEND, title=about or None
         )
@@ -80,7 +82,8 @@ def _draw_queues(axes: Axes, comparison: Comparison, known: list[Facts]) -> None
     axes.set_ylabel(f"queue ({'MB' if in_mb else 'KB'})")
     scale = 1e3 if in_mb else 1.0
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / scale:,.6g}"))
-    axes.set_title(f"queue at {', '.join(ports)}", loc="left", fontsize=8, color=FAINT)
+    many = "" if all(map(has_bottleneck, comparison.results)) else ", one port of many"
+    axes.set_title(f"queue at {', '.join(ports)}{many}", loc="left", fontsize=8, color=FAINT)
     _time_axis(axes, known)
 
 

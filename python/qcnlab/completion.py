@@ -117,6 +117,7 @@ class Completions:
         self.name = result.name
         self.buckets = buckets
         self.entries = _entries(result)
+        self.replications = len(result.summary["ends"])
         self.flows = _flows(result, base)
         self.waiting = _waiting(result)
         self.never_started = len(self.waiting)
@@ -135,6 +136,8 @@ class Completions:
     """A row for each flow of a size that never started: `replication`, `traffic`, `size_bytes`."""
     entries: list[str]
     """The name of each entry of traffic."""
+    replications: int
+    """The number of replications, whose flows are pooled."""
     groups: list[Group]
     """The groups that have flows."""
     never_started: int
@@ -175,6 +178,10 @@ class Completions:
             f"Slowdown: completion time by {BASES[self.base][1]}.",
             f"Percentile: {RULES[self.percentile]}, over all flows that started.",
         ]
+        if self.replications > 1:
+            what.append(
+                f"Percentiles are of the flows of {self.replications} replications, pooled."
+            )
         if self.never_started:
             what.insert(1, f"{self.never_started:,} more never started, and count nowhere.")
         if self.by == "size" and share(self.buckets):

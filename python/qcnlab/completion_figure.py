@@ -18,12 +18,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
+    from matplotlib.legend import Legend
 
     from qcnlab.completion import Completions, Group
 
 MOST_TICKS = 10
 COLUMN = (3.3, 2.3)
 """Width and height of a figure in one column of a paper, in."""
+MARKS = ("o", "s", "D", "v", "P", "X")
+"""The marks of runs, so that they can be told apart without colour."""
 NEAR = 5.0
 """Times whose largest is less than so many times the smallest have a linear axis."""
 FEW = 300.0
@@ -74,14 +77,57 @@ def cdf_figure(runs: Sequence[tuple[str, Completions]]) -> Figure:
         figure = ShownFigure(figsize=COLUMN, layout="constrained")
         axes = figure.subplots()
         draw_distributions(axes, runs)
-        axes.set_ylabel("share of flows")
+        pooled = pooled_words([each for _, each in runs])
+        axes.set_ylabel(f"share of flows,\n{pooled}" if pooled else "share of flows")
         axes.tick_params(labelsize=8)
         axes.legend(loc="best", fontsize=8)
     return figure
 
 
-def draw_slowdowns(axes: Axes, runs: Sequence[tuple[str, Completions]]) -> None:
-    """Draw the percentiles of slowdowns of each group."""
+def slowdown_figure(runs: Sequence[tuple[str, Completions]]) -> Figure:
+    """Draw slowdowns over the size of flows for one column of a paper, without a title.
+
+    Parameters
+    ----------
+    runs : sequence of tuple
+        A name and the completions of each run, grouped alike.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Sizes are on a logarithmic axis, each group at its largest. Runs differ in marks as well as
+        in colour.
+    """
+    with style():
+        figure = ShownFigure(figsize=COLUMN, layout="constrained")
+        axes = figure.subplots()
+        draw_slowdowns(axes, runs, to_scale=True)
+        pooled = pooled_words([each for _, each in runs])
+        axes.set_ylabel(f"slowdown,\n{pooled}" if pooled else "slowdown")
+        axes.tick_params(labelsize=8)
+        for words in _legend(axes).get_texts():
+            words.set_fontsize(8)
+    return figure
+
+
+def pooled_words(completions: Sequence[Completions]) -> str:
+    """Say of how many replications the flows are; nothing of one.
+
+    >>> pooled_words([])
+    ''
+    """
+    counts = sorted({each.replications for each in completions})
+    if not counts or counts == [1]:
+        return ""
+    most = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
+    return f"{most} replications pooled"
+
+
+def draw_slowdowns(
+    axes: Axes, runs: Sequence[tuple[str, Completions]], *, to_scale: bool = False
+) -> None:
+    """Draw the percentiles of slowdowns of each group, with `to_scale` over the size of flows."""
+    to_scale = to_scale and runs[0][1].by == "size"
     percents = list(runs[0][1].groups[0].slowdown)
     shown = percents if len(runs) == 1 else [percents[0], percents[-1]]
     bounded = False
@@ -93,12 +139,14 @@ def draw_slowdowns(axes: Axes, runs: Sequence[tuple[str, Completions]]) -> None:
             y = [bound.value for bound in values]
             line = LINES[percent]
             by_size = completions.by == "size"
-            axes.plot(range(len(groups)), y, color=color, lw=1.0 if by_size else 0, ls=line)
-            for at_least, mark in ((False, "o"), (True, "^")):
+            x = [group.largest_bytes if to_scale else i for i, group in enumerate(groups)]
+            own = MARKS[number % len(MARKS)]
+            axes.plot(x, y, color=color, lw=1.0 if by_size else 0, ls=line)
+            for at_least, mark in ((False, own), (True, "^")):
                 at = [i for i, bound in enumerate(values) if bound.at_least is at_least]
                 bounded |= at_least and bool(at)
                 axes.plot(
-                    at,
+                    [x[i] for i in at],
                     [y[i] for i in at],
                     ls="none",
                     marker=mark,
@@ -110,7 +158,10 @@ def draw_slowdowns(axes: Axes, runs: Sequence[tuple[str, Completions]]) -> None:
     axes.set_yscale("log")
     _plain(axes, "y")
     axes.set_ylabel(f"slowdown (by {first.base_words})")
-    _group_axis(axes, first)
+    if to_scale:
+        _size_axis(axes, runs)
+    else:
+        _group_axis(axes, first)
     handles = []
     if len(runs) == 1:
         handles = [
@@ -118,7 +169,12 @@ def draw_slowdowns(axes: Axes, runs: Sequence[tuple[str, Completions]]) -> None:
             for i, p in enumerate(shown)
         ]
     else:
-        handles = [Line2D([], [], color=INK, ls=LINES[p], label=f"p{p}") for p in shown]
+        handles = [
+            Line2D([], [], color=SOURCES[i % len(SOURCES)], ls="none", ms=3, label=label,
+                   marker=MARKS[i % len(MARKS)])
+            for i, (label, _) in enumerate(runs)
+        ]  # fmt: skip
+        handles += [Line2D([], [], color=INK, ls=LINES[p], label=f"p{p}") for p in shown]
     if bounded:
         handles.append(
             Line2D(
@@ -218,6 +274,23 @@ def _group_axis(axes: Axes, completions: Completions) -> None:
     axes.margins(x=0.03)
 
 
+def _legend(axes: Axes) -> Legend:
+    legend = axes.get_legend()
+    assert legend is not None
+    return legend
+
+
+def _size_axis(axes: Axes, runs: Sequence[tuple[str, Completions]]) -> None:
+    sizes = [group.largest_bytes for _, each in runs for group in each.groups]
+    if max(sizes) > min(sizes):
+        axes.set_xscale("log")
+        few = max(sizes) < FEW * min(sizes)
+        axes.xaxis.set_major_locator(LogLocator(10, subs=(1.0, 3.0) if few else (1.0,)))
+        axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: text.size(round(value))))
+    axes.set_xlabel("size of flows (largest of a group)")
+
+
 def _tick(group: Group, *, by_share: bool) -> str:
     return text.size(group.largest_bytes) if by_share else group.label
 
@@ -236,8 +309,10 @@ def _plain(axes: Axes, which: str) -> None:
 
 
 def _title(runs: Sequence[tuple[str, Completions]]) -> str:
+    pooled = pooled_words([each for _, each in runs])
+    more = f", {pooled}" if pooled else ""
     if len(runs) > 1:
-        return "Slowdown by size, and completion times"
+        return f"Slowdown by size, and completion times{more}"
     completions = runs[0][1]
-    finished = f"{completions.finished:,} of {completions.started:,} flows finished"
+    finished = f"{completions.finished:,} of {completions.started:,} flows finished{more}"
     return textwrap.fill(f"{completions.name}: {finished}", TITLE)

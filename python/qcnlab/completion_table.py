@@ -354,6 +354,19 @@ class CompletionTable:
             "groups": self.records(),
         }
 
+    def slowdowns(self) -> Figure:
+        """Draw the slowdowns over the size of flows for print.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            One column wide, 3.3 in, in type of 8 pt, without a title; sizes are on a logarithmic
+            axis. Its axes are `figure.axes[0]`.
+        """
+        from qcnlab.completion_figure import slowdown_figure
+
+        return slowdown_figure(list(zip(self.labels, self.completions, strict=True)))
+
     def plot(self) -> Figure:
         """Draw the slowdowns by group, and the distribution of completion times.
 

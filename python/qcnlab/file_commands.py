@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from qcnlab.options import Json
+from qcnlab.options import Json, Style, Styled
 
 
 def plot(
@@ -24,11 +24,12 @@ def plot(
             help="A file (.svg, .png, .pdf) for a run, a new folder for a demo; DIR if not given.",
         ),
     ] = None,
+    style: Styled = Style.screen,
 ) -> None:
     """Draw the figures of a run, sweep or demo; print their paths."""
     from qcnlab.redraw import redraw
 
-    for path in redraw(folder, out):
+    for path in redraw(folder, out, style):
         print(path)
 
 

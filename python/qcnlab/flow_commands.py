@@ -13,8 +13,7 @@ import typer
 
 from qcnlab import shell_words
 from qcnlab.completion import SHARE
-from qcnlab.intervals import LEAST
-from qcnlab.options import warn
+from qcnlab.options import Style, Styled, warn
 from qcnlab.values import MOST_JOBS, MOST_REPS, MOST_SEED
 
 if TYPE_CHECKING:
@@ -48,11 +47,12 @@ class Rule(StrEnum):
     element = "element"
 
 
-class Style(StrEnum):
-    """What a figure is for."""
+class Panel(StrEnum):
+    """What a figure of completion times shows."""
 
-    screen = "screen"
-    paper = "paper"
+    both = "both"
+    cdf = "cdf"
+    slowdown = "slowdown"
 
 
 AsCsv = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
@@ -98,14 +98,15 @@ def fct(
     as_markdown: AsMarkdown = False,
     as_latex: AsLatex = False,
     as_json: AsJson = False,
-    style: Annotated[
-        Style,
+    style: Styled = Style.screen,
+    panel: Annotated[
+        Panel | None,
         typer.Option(
-            "--style",
-            help="Of the figure: both panels for a screen, or the distribution alone for one "
-            "column of a paper, 3.3 in wide.",
+            "--panel",
+            help="Of the figure: the distribution (cdf), slowdowns over size, or both; with "
+            "--style paper the distribution if not given.",
         ),
-    ] = Style.screen,
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", metavar="FILE", help="Draw the figure: .svg, .png or .pdf."),
@@ -120,11 +121,12 @@ def fct(
         from qcnlab.redraw import drawable
 
         drawable(out)
-    elif style is not Style.screen:
-        raise typer.BadParameter("--style is for a figure: give -o FILE")
+    else:
+        _without_figure(style, panel)
     results, labels = _opened(folders)
     table: Any
-    if len(results) == 1 and by is not By.both and style is Style.screen:
+    alone = style is Style.screen and panel in (None, Panel.both)
+    if len(results) == 1 and by is not By.both and alone:
         table = results[0].fct(by.value, buckets, base.value, percentile.value)
     else:
         from qcnlab.completion_table import CompletionTable
@@ -132,7 +134,17 @@ def fct(
         table = CompletionTable(results, labels, by.value, buckets, base.value, percentile.value)
     shown(table, as_csv, as_markdown, as_latex, as_json)
     if out is not None:
-        written(table.cdf() if style is Style.paper else table.plot(), out)
+        chosen = panel or (Panel.cdf if style is Style.paper else Panel.both)
+        draw = {Panel.cdf: "cdf", Panel.slowdown: "slowdowns", Panel.both: "plot"}[chosen]
+        written(getattr(table, draw)(), out, style)
+
+
+def _without_figure(style: Style, panel: Panel | None = None) -> None:
+    """Refuse options of a figure where none is drawn."""
+    if style is not Style.screen:
+        raise typer.BadParameter("--style is for a figure: give -o FILE")
+    if panel is not None:
+        raise typer.BadParameter("--panel is for a figure: give -o FILE")
 
 
 def _opened(folders: list[Path]) -> tuple[list[Result], list[str]]:
@@ -198,6 +210,7 @@ def compare(
     as_markdown: AsMarkdown = False,
     as_latex: AsLatex = False,
     as_json: AsJson = False,
+    style: Styled = Style.screen,
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", metavar="FILE", help="Draw the figure: .svg, .png or .pdf."),
@@ -207,22 +220,17 @@ def compare(
 
     Exits with 1 if a run ended in a deadlock; it is named.
     """
-    from qcnlab import intervals
-
     if out is not None:
         from qcnlab.redraw import drawable
 
         drawable(out)
-    from qcnlab import comparison, endings
+    else:
+        _without_figure(style)
+    from qcnlab import comparison, endings, intervals
     from qcnlab.folders import NewFolder
 
     folder = NewFolder(keep) if keep is not None else None
-    if with_intervals and reps is not None and reps < LEAST:
-        print(
-            f"qcnlab: {reps} replications have no intervals of 95 %: they take {LEAST} or more",
-            file=sys.stderr,
-        )
-    results = _results(runs, changes or [], seed, reps, jobs)
+    results = _results(runs, changes or [], seed, reps, jobs, with_intervals=with_intervals)
     level = intervals.LEVEL if with_intervals else None
     compared = comparison.compare(results, metrics=metric or [], level=level)
     if folder is not None:
@@ -231,18 +239,25 @@ def compare(
         print(f"kept in {keep}", file=sys.stderr)
     shown(compared, as_csv, as_markdown, as_latex, as_json)
     if out is not None:
-        drawn(compared, out)
+        written(compared.plot(), out, style)
     if any(endings.deadlocked(result.summary) for result in results):
         raise typer.Exit(1)
 
 
 def _results(
-    runs: list[str], changes: list[str], seed: int | None, reps: int | None, jobs: int | None
+    runs: list[str],
+    changes: list[str],
+    seed: int | None,
+    reps: int | None,
+    jobs: int | None,
+    *,
+    with_intervals: bool,
 ) -> list[Result]:
     """Read run folders, and run scenarios with each of the values that keys get."""
     from qcnlab import api
     from qcnlab.errors import AnalysisError
     from qcnlab.folders import is_folder
+    from qcnlab.intervals import too_few
     from qcnlab.results import open_run
     from qcnlab.sweeps.grid import read
 
@@ -269,10 +284,15 @@ def _results(
         )
     for scenario in scenarios:
         warn(scenario)
+    opened = {run: open_run(run) for run in folders}
+    counts = [reps or scenario.replications for scenario in scenarios]
+    counts += [result.summary["replications"] for result in opened.values()]
+    if with_intervals and (words := too_few(min(counts))):
+        print(f"qcnlab: {words}", file=sys.stderr)
     ran = api.run_many(scenarios, reps=reps, seed=seed, jobs=jobs) if scenarios else []
     results: list[Result] = []
     for slot in slots:
-        results += [open_run(slot)] if isinstance(slot, str) else ran[slot[0] : slot[1]]
+        results += [opened[slot]] if isinstance(slot, str) else ran[slot[0] : slot[1]]
     return results
 
 
@@ -292,17 +312,13 @@ def shown(table: Any, as_csv: bool, as_markdown: bool, as_latex: bool, as_json: 
         print(table.text())
 
 
-def drawn(table: Any, path: Path) -> None:
-    """Write the figure of `table` to `path`; raise `FolderError` if that cannot be."""
-    written(table.plot(), path)
-
-
-def written(figure: Figure, path: Path) -> None:
+def written(figure: Figure, path: Path, style: Style = Style.screen) -> None:
     """Write `figure` to `path`; raise `FolderError` if that cannot be."""
     from qcnlab.errors import FolderError
     from qcnlab.plots import save
-    from qcnlab.redraw import drawable
+    from qcnlab.redraw import drawable, printed
 
+    printed(figure, style)
     try:
         save(figure, drawable(path))
     except OSError as error:

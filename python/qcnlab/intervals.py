@@ -26,6 +26,34 @@ LEAST = 6
 """So many values an interval of 95 % takes: six lie on one side of the median once in 32 times."""
 
 
+def too_few(replications: int) -> str | None:
+    """Say before runs that they are too few for an interval; `None` where they are enough.
+
+    Parameters
+    ----------
+    replications : int
+        Of the run that has fewest.
+
+    Returns
+    -------
+    str or None
+        One sentence.
+
+    Examples
+    --------
+    >>> too_few(1)
+    'intervals of 95 % take 6 replications or more, and there is 1; ranges are shown (--reps 6)'
+    >>> too_few(6)
+    """
+    if replications >= LEAST:
+        return None
+    are = "there is 1" if replications == 1 else f"there are {replications}"
+    return (
+        f"intervals of {100 * LEVEL:g} % take {LEAST} replications or more, and {are}; "
+        f"ranges are shown (--reps {LEAST})"
+    )
+
+
 @dataclass(frozen=True)
 class Interval:
     """A median with its confidence interval.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any
 
-from qcnlab import catalogue, changes, endings, text
+from qcnlab import applicable, catalogue, changes, endings, text
+from qcnlab.applicable import OF_ENDING
 from qcnlab.facts import facts
 
 if TYPE_CHECKING:
@@ -32,12 +34,6 @@ UNLESS_ZERO = frozenset(
 )  # fmt: skip
 """Metrics that say nothing of a run where they are 0 in all replications."""
 
-OF_ENDING = (
-    "fct_mean_ms", "fct_p99_ms", "slowdown_mean", "slowdown_p99", "started", "unfinished",
-    "never_started",
-)  # fmt: skip
-"""Metrics that come first where flows end."""
-
 SPLIT = """\
 Flows cross the bottleneck with only a part of their frames: they take several ways, or their way
 changes. Metrics of its throughput, such as util_before and bottleneck_gbps, are none."""
@@ -47,16 +43,34 @@ changes. Metrics of its throughput, such as util_before and bottleneck_gbps, are
 def metrics_text(result: Result, *, every: bool = False) -> str:
     """Return title, scheme and metrics of a result, as `qcnlab run` prints them.
 
-    Metrics that say nothing of this network are left out, and counted, unless `every` is given.
+    Metrics that mean nothing of this run are left out, with the reason, unless `every` is given.
     """
     note = endings.flows(result.summary["metrics"])
     note = f"\n\n{note}" if note else ""
     all_, told = rows(result), rows(result) if every else telling(result)
     if _is_split(result.summary["metrics"]):
         note += f"\n\n{SPLIT}"
+    if {row[0] for row in told}.intersection(applicable.OF_PORT):
+        note += f"\n\nThe bottleneck is {result.summary['bottleneck']['port']}."
     if len(told) < len(all_):
-        note += f"\n\n{len(all_) - len(told)} more metrics are none or 0 here; --all shows them."
+        note += f"\n\nNot shown, but with --all:\n{_not_shown(result, all_)}"
     return f"{head(result)}\n\n{text.table(header(result), told, left=4)}{note}"
+
+
+def _not_shown(result: Result, all_: list[tuple[str, str, str, str]]) -> str:
+    """Return how many metrics are none or 0, and which others mean nothing of the run, and why."""
+    there = [row[0] for row in all_ if _happened(result, row)]
+    none = len(all_) - len(there)
+    lines = [f"  {text.counted(none, 'metric')} that {'is' if none == 1 else 'are'} none or 0"]
+    told = applicable.without_meaning(result)
+    for why in dict.fromkeys(told.values()):
+        if names := [name for name in there if told.get(name) == why]:
+            lines.append(f"  {', '.join(names)}: {why}")
+    columns = text.width()
+    return "\n".join(
+        textwrap.fill(line, columns, subsequent_indent="    ")
+        for line in (lines if none else lines[1:])
+    )
 
 
 def _is_split(metrics: dict[str, dict[str, Any]]) -> bool:
@@ -105,18 +119,21 @@ def rows(result: Result) -> list[tuple[str, str, str, str]]:
 
 
 def telling(result: Result) -> list[tuple[str, str, str, str]]:
-    """Return the rows of metrics that a run has, without counts of what never happened in it.
+    """Return the rows of metrics that mean something of a run.
 
-    Where flows end, their completion comes first.
+    Without what a run does not have, and without counts of what never happened in it. Where flows
+    end, their completion comes first.
     """
-    metrics = result.summary["metrics"]
-    kept = [
-        row
-        for row in rows(result)
-        if row[-1] not in NOTHING and (row[0] not in UNLESS_ZERO or any(metrics[row[0]]["values"]))
-    ]
+    without = applicable.without_meaning(result)
+    kept = [row for row in rows(result) if _happened(result, row) and row[0] not in without]
     first = [row for name in OF_ENDING for row in kept if row[0] == name]
     return [*first, *(row for row in kept if row not in first)]
+
+
+def _happened(result: Result, row: tuple[str, str, str, str]) -> bool:
+    name, value = row[0], row[-1]
+    counted = name not in UNLESS_ZERO or any(result.summary["metrics"][name]["values"])
+    return value not in NOTHING and counted
 
 
 def _value(metrics: dict[str, dict[str, Any]], name: str, hot: bool) -> str:

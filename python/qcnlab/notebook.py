@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import io
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import matplotlib as mpl
 from matplotlib.figure import Figure
 
 if TYPE_CHECKING:
@@ -20,7 +21,15 @@ LEFT = ' style="text-align:left"'
 
 
 class ShownFigure(Figure):
-    """A figure that a notebook shows by itself, without `%matplotlib inline`."""
+    """A figure that a notebook shows by itself, without `%matplotlib inline`.
+
+    What it saves as PDF or PostScript has TrueType fonts (Type 42), whatever matplotlib is set to.
+    """
+
+    def savefig(self, *arguments: Any, **settings: Any) -> None:
+        """Write the figure, as matplotlib does."""
+        with mpl.rc_context({"pdf.fonttype": 42, "ps.fonttype": 42}):
+            super().savefig(*arguments, **settings)
 
     def _repr_png_(self) -> bytes:
         octets = io.BytesIO()

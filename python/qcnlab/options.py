@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -20,6 +21,20 @@ if TYPE_CHECKING:
     from qcnlab.folders import NewFolder
 
 T = TypeVar("T")
+
+
+class Style(StrEnum):
+    """What a figure is for."""
+
+    screen = "screen"
+    paper = "paper"
+    paper_wide = "paper-wide"
+
+    @property
+    def columns(self) -> int:
+        """Columns of a page that it takes; 0 for a screen."""
+        return {Style.screen: 0, Style.paper: 1, Style.paper_wide: 2}[self]
+
 
 Changes = Annotated[
     list[str] | None,
@@ -54,6 +69,14 @@ Reps = Annotated[
     int | None,
     typer.Option(
         "--reps", min=1, max=MOST_REPS, help="Replications; the scenario's own if not given."
+    ),
+]
+Styled = Annotated[
+    Style,
+    typer.Option(
+        "--style",
+        help="Of the figure: for a screen, or for print without titles, 3.3 in wide (paper) or "
+        "7 in (paper-wide).",
     ),
 ]
 Seed = Annotated[

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from qcnlab.demo import INDEX
 from qcnlab.errors import FolderError
 from qcnlab.folders import NewFolder, is_there
+from qcnlab.options import Style
 from qcnlab.outputs import FIGURE, writable
 from qcnlab.results import open_run
 from qcnlab.sweeps.store import is_sweep
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 FORMATS = (".svg", ".png", ".pdf")
 
 
-def redraw(folder: Path, out: Path | None) -> list[Path]:
+def redraw(folder: Path, out: Path | None, style: Style = Style.screen) -> list[Path]:
     """Draw a run's figures, a sweep's, or all of a demo's and its report.
 
     A run with pauses gets its congestion tree, too, and one with flows of a size their completion
@@ -26,6 +32,8 @@ def redraw(folder: Path, out: Path | None) -> list[Path]:
         The folder of a run, a sweep or a demo.
     out : Path or None
         A file for a run or a sweep, a new folder for a demo; by default `folder`.
+    style : Style, default Style.screen
+        What the figures are for; those of a demo are for a screen.
 
     Returns
     -------
@@ -38,21 +46,27 @@ def redraw(folder: Path, out: Path | None) -> list[Path]:
         If `folder` is none of these, or `out` cannot be written.
     """
     if is_there(folder / INDEX):
+        if style.columns:
+            raise FolderError(f"'{folder}' is a demonstration's, whose figures are for a screen")
         return _demo(folder, out)
     if is_sweep(folder):
-        return _sweep(folder, out)
+        return _sweep(folder, out, style)
     result = open_run(folder)
     from qcnlab.plots import run_figure, save
     from qcnlab.tree import tree_figure
 
     paths = [folder / "run.svg", folder / "run.png"] if out is None else [drawable(out)]
     try:
-        drawn = [save(run_figure(result), path) for path in paths]
+        figure = run_figure(result)
+        printed(figure, style)
+        drawn = [save(figure, path) for path in paths]
         if out is None and len(result.pauses):
             figure = tree_figure(result)
+            printed(figure, style)
             drawn += [save(figure, folder / f"tree{suffix}") for suffix in (".svg", ".png")]
         if out is None and result.summary["metrics"]["started"]["max"]:
             figure = result.fct().plot()
+            printed(figure, style)
             drawn += [save(figure, folder / f"fct{suffix}") for suffix in (".svg", ".png")]
         return drawn
     except OSError as error:
@@ -66,12 +80,23 @@ def drawable(path: Path) -> Path:
     return writable(path, FIGURE)
 
 
-def _sweep(folder: Path, out: Path | None) -> list[Path]:
+def printed(figure: Figure, style: Style) -> None:
+    """Change a figure to what it is for; on stderr stands what its caption has to say then."""
+    if style.columns:
+        from qcnlab.paper import for_paper
+
+        caption = for_paper(figure, style.columns)
+        if caption:
+            print(f"for the caption: {caption}", file=sys.stderr)
+
+
+def _sweep(folder: Path, out: Path | None, style: Style) -> list[Path]:
     from qcnlab.plots import save
     from qcnlab.sweeps.result import write_figure
     from qcnlab.sweeps.running import open_sweep
 
     figure = open_sweep(folder).plot()
+    printed(figure, style)
     try:
         return write_figure(figure, folder) if out is None else [save(figure, drawable(out))]
     except OSError as error:

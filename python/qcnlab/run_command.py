@@ -42,7 +42,8 @@ def run(
         ),
     ] = None,
     every: Annotated[
-        bool, typer.Option("--all", help="Print every metric, those that are none or 0, too.")
+        bool,
+        typer.Option("--all", help="Print every metric, also those without meaning here."),
     ] = False,
     as_json: Json = False,
     profile: Annotated[

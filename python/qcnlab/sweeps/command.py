@@ -12,6 +12,7 @@ from qcnlab import text
 from qcnlab.api import load
 from qcnlab.errors import scenario_error
 from qcnlab.folders import ROOT
+from qcnlab.intervals import too_few
 from qcnlab.sweeps.executors import check_on
 from qcnlab.sweeps.grid import build, read, word
 from qcnlab.sweeps.manifest import name_of
@@ -124,6 +125,8 @@ def sweep(options: Options) -> Told:
         print(f"{have} of {total} runs are in '{folder}' already", file=sys.stderr)
     for note in store.notes:
         print(f"'{folder}': {note}", file=sys.stderr)
+    if options.level is not None and (words := too_few(known["replications"])):
+        print(f"qcnlab: {words}", file=sys.stderr)
     for warning in grid.scenario(0).warnings():
         print(f"warning: at {grid.label(0)}: {warning}", file=sys.stderr)
     try:
