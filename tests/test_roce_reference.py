@@ -22,6 +22,7 @@ from hpcc_switch import HpccNetwork, HpccSetting
 from irn_switch import IrnNetwork, IrnSetting
 from laboratory import HORIZON
 from marking import step
+from power_switch import PowerNetwork, PowerSetting, ThetaNetwork
 from roce_switch import Network, RoceSetting
 from switch import Result, Transfer
 from trim_switch import CuttingLink, TrimNetwork, TrimSetting
@@ -227,3 +228,32 @@ def test_under_dcqcn_every_message_finishes_at_the_same_picosecond(
     other = replace(setting, additive_bps=44_000_000, fast_recovery=4)
     same = ours == [result.done for result in DcqcnNetwork(other, messages).run(HORIZON)]
     assert same == (senders == 1)
+
+
+POWERS = {
+    "powertcp NSDI2022": PowerNetwork,
+    "powertcp POWERTCP_LINUX": PowerNetwork,
+    "theta_powertcp NSDI2022": ThetaNetwork,
+    "theta_powertcp POWERTCP_LINUX": ThetaNetwork,
+}
+"""Schemes by the power of a path with their presets, and their second implementations."""
+
+
+@pytest.mark.parametrize("scheme", POWERS)
+@pytest.mark.parametrize("senders", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(3))
+def test_under_powertcp_every_message_finishes_at_the_same_picosecond(
+    *, senders: int, seed: int, scheme: str
+) -> None:
+    """With telemetry and without; another gamma, beta or rhythm shows."""
+    delays, messages = longer(seed, senders)
+    (name, preset), network = scheme.split(), POWERS[scheme]
+    linux = preset == "POWERTCP_LINUX"
+    setting = PowerSetting(delays, queue_bytes=10_000_000, tau=10_000_000, beta=1250, linux=linux)
+    words = laboratory.POWER.format(name=name, preset=preset, tau=setting.tau, beta=setting.beta)
+    ours = finished(qcnlab.run(scenario(setting, messages, words)))
+    assert ours == [result.done for result in network(setting, messages).run(HORIZON)]
+    changes = ({"gamma": 0.8}, {"beta": 1300}, {"linux": not linux})
+    for other in (replace(setting, **change) for change in changes):
+        same = ours == [result.done for result in network(other, messages).run(HORIZON)]
+        assert same == (senders == 1), "alone, a window stays at its cap"

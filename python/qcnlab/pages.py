@@ -29,6 +29,8 @@ OWN_CHANGES = {
     "dctcp": ("traffic.kind=roce", "topology.buffer=500 KB"),
     "timely": ("traffic.kind=roce", "topology.buffer=5 MB"),
     "hpcc": ("traffic.kind=roce", "topology.buffer=500 KB"),
+    "powertcp": ("traffic.kind=roce", "topology.buffer=500 KB"),
+    "theta_powertcp": ("traffic.kind=roce", "topology.buffer=500 KB"),
     "e2cm": ("feedback.kind=frames",),
 }
 """Changes without which a scheme does nothing here: marks start at 200 KB; probes must queue;

@@ -10,6 +10,7 @@ number; `tests/test_roce_reference.py` says how close the two come.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from roce_switch import Network, PacedPair, QueuePair, RoceSetting
@@ -130,7 +131,7 @@ class HpccPair(PacedPair):
 class HpccEnds(Network):
     """Receivers that send telemetry back."""
 
-    pair = HpccPair
+    pair: Callable[..., QueuePair] = HpccPair
     hops: tuple[Hop, ...] = ()
 
     def arrive(self, packet: Packet) -> None:

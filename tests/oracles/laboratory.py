@@ -47,6 +47,12 @@ rp.base_rtt = "{base_rtt} ps"
 rp.additive_window = "{additive} B"
 """
 
+POWER = """name = "{name}"
+preset = "{preset}"
+rp.base_rtt = "{tau} ps"
+rp.beta = "{beta} B"
+"""
+
 DCTCP = """name = "dctcp"
 preset = "SIGCOMM2010"
 cp.threshold = "{k} B"

@@ -6,6 +6,7 @@
 
 mod collectives;
 mod fairness;
+mod standing_queue;
 mod switches;
 mod ways;
 

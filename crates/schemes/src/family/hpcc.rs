@@ -27,15 +27,12 @@ mod rp;
 pub use rp::HpccRp;
 
 use crate::definition::{Family, Member, Preset, Status};
-use crate::dice::Dice;
-use crate::fast_path::CpFastPath;
 use crate::params::{Field, Range};
+use crate::parts::telemetry::{TelemetryCp, TelemetryParams};
 use crate::parts::window::{BaseRttOf, WindowRule};
-use crate::roles::{
-    Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, Endpoint, HopTelemetry, NoNotification, Queue, SignalKind,
-};
+use crate::roles::{CpId, Endpoint, NoNotification, SignalKind};
 use crate::{choice, params};
-use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use qcnlab_units::{BitRate, Bytes, Span};
 
 /// HPCC.
 pub struct Hpcc;
@@ -47,19 +44,6 @@ choice! {
         Window = "window",
         /// The rate, as the authors' simulator has it; `window` says how the window follows.
         Rate = "rate",
-    }
-}
-
-params! {
-    /// Parameters of the congestion point: how fine its telemetry is. Values are rounded down to whole units.
-    #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct HpccCpParams {
-        /// Unit of the octets sent.
-        sent_unit: Bytes, "128 B * INT_MULTI", Range::at_least(1.0);
-        /// Unit of the queue length.
-        queue_unit: Bytes, "80 B * INT_MULTI", Range::at_least(1.0);
-        /// Unit of time.
-        time_unit: Span, "", Range::at_least(1.0);
     }
 }
 
@@ -97,9 +81,6 @@ params! {
     }
 }
 
-const CP_EXACT: HpccCpParams =
-    HpccCpParams { sent_unit: Bytes::new(1), queue_unit: Bytes::new(1), time_unit: Span::from_ns(1) };
-
 const RP_SIGCOMM2019: HpccRpParams = HpccRpParams {
     form: HpccForm::Window,
     eta: 0.95,
@@ -116,8 +97,8 @@ const RP_SIGCOMM2019: HpccRpParams = HpccRpParams {
     ack_header: Bytes::new(42),
 };
 
-const CP_HPCC_SIMULATOR: HpccCpParams =
-    HpccCpParams { sent_unit: Bytes::new(512), queue_unit: Bytes::new(320), time_unit: Span::from_ns(1) };
+const CP_HPCC_SIMULATOR: TelemetryParams =
+    TelemetryParams { sent_unit: Bytes::new(512), queue_unit: Bytes::new(320), time_unit: Span::from_ns(1) };
 
 const RP_HPCC_SIMULATOR: HpccRpParams = HpccRpParams {
     form: HpccForm::Rate,
@@ -129,12 +110,12 @@ const RP_HPCC_SIMULATOR: HpccRpParams = HpccRpParams {
 };
 
 impl Family for Hpcc {
-    type CpParams = HpccCpParams;
+    type CpParams = TelemetryParams;
     type RpParams = HpccRpParams;
-    type Cp = HpccCp;
+    type Cp = TelemetryCp;
     type Rp = HpccRp;
     type Np = NoNotification;
-    const MEMBERS: &'static [Member<HpccCpParams, HpccRpParams>] = &[Member {
+    const MEMBERS: &'static [Member<TelemetryParams, HpccRpParams>] = &[Member {
         name: "hpcc",
         title: "HPCC",
         source: "Li and others, HPCC (2019)",
@@ -146,7 +127,7 @@ impl Family for Hpcc {
                 about: "As published: eta 0.95, five additive steps, W_AI for 100 flows, 42 octets of telemetry for five hops on \
                         data and acknowledgements; one T for all flows, that of the longest way. The window is capped at its first value, line rate times base round-trip \
                         time: the paper gives no cap, the authors' simulator caps the rate. The least rate of 10 Mb/s is ours.",
-                cp: CP_EXACT,
+                cp: TelemetryParams::EXACT,
                 rp: RP_SIGCOMM2019,
             },
             Preset {
@@ -160,58 +141,18 @@ impl Family for Hpcc {
     }];
     const HEARS: &'static [SignalKind] = &[];
     const CP_SPEAKS: &'static [SignalKind] = &[];
-    const FIELDS: (&'static [Field], &'static [Field]) = (HpccCpParams::FIELDS, HpccRpParams::FIELDS);
+    const FIELDS: (&'static [Field], &'static [Field]) = (TelemetryParams::FIELDS, HpccRpParams::FIELDS);
 
-    fn set_point(_: &HpccCpParams, _: &HpccRpParams) -> Option<Bytes> {
+    fn set_point(_: &TelemetryParams, _: &HpccRpParams) -> Option<Bytes> {
         None
     }
 
-    fn congestion_point(params: &HpccCpParams, _: CpId) -> HpccCp {
-        HpccCp { params: *params }
+    fn congestion_point(params: &TelemetryParams, _: CpId) -> TelemetryCp {
+        TelemetryCp::new(*params)
     }
 
     fn reaction_point(params: &HpccRpParams, endpoint: Endpoint) -> HpccRp {
         HpccRp::new(*params, endpoint)
-    }
-}
-
-/// The congestion point: writes telemetry on packets that leave.
-#[derive(Clone, Debug)]
-pub struct HpccCp {
-    params: HpccCpParams,
-}
-
-impl CongestionPoint for HpccCp {
-    fn capabilities(&self) -> CpCapabilities {
-        CpCapabilities { stamps_departures: true, ..CpCapabilities::ARRIVALS_ONLY }
-    }
-
-    #[inline]
-    fn on_arrival(&mut self, _: Instant, _: &Arrival, _: Queue, _: &mut Dice) -> CpAction {
-        CpAction::Nothing
-    }
-
-    #[inline]
-    fn departure_stamp(&mut self, now: Instant, sent: Bytes, queue: Queue) -> HopTelemetry {
-        let HpccCpParams { sent_unit, queue_unit, time_unit } = self.params;
-        HopTelemetry {
-            left_at: Instant::from_ps(whole(now.ps(), time_unit.ps())),
-            sent: Bytes::new(whole(sent.get(), sent_unit.get())),
-            queue: Bytes::new(whole(queue.len.get(), queue_unit.get())),
-            rate: queue.rate,
-        }
-    }
-}
-
-/// Rounds down to whole units.
-#[inline]
-const fn whole(value: u64, unit: u64) -> u64 {
-    if unit <= 1 { value } else { value - value % unit }
-}
-
-impl CpFastPath for HpccCp {
-    fn ignores_arrivals(&self) -> bool {
-        true
     }
 }
 

@@ -3,10 +3,11 @@
 use super::{HpccForm, HpccRpParams};
 use crate::dice::Dice;
 use crate::fast_path::RpFastPath;
+use crate::parts::telemetry::LastTelemetry;
 use crate::parts::window::{WindowRule, step_at};
 use crate::roles::{
-    Acknowledgement, AddedHeaders, Endpoint, EventKinds, Flight, Gauge, HopTelemetry, MOST_HOPS, ReactionPoint,
-    RpCapabilities, Signal, Stamp, TransportEvent,
+    Acknowledgement, AddedHeaders, Endpoint, EventKinds, Flight, Gauge, ReactionPoint, RpCapabilities, Signal, Stamp,
+    TransportEvent,
 };
 use qcnlab_units::{BitRate, Bytes, Instant};
 
@@ -29,6 +30,7 @@ pub struct HpccRp {
     stage: u32,
     /// More than these octets acknowledged are a round trip (lastUpdateSeq).
     until: Bytes,
+    /// L.
     seen: Box<LastTelemetry>,
 }
 
@@ -38,14 +40,6 @@ pub(super) struct ControlUnit {
     pub(super) step: f64,
     least: f64,
     most: f64,
-}
-
-/// The telemetry of the last acknowledgement (L).
-#[derive(Clone, Copy, Debug)]
-struct LastTelemetry {
-    path: u32,
-    len: u8,
-    hops: [HopTelemetry; MOST_HOPS],
 }
 
 impl HpccRp {
@@ -78,37 +72,28 @@ impl HpccRp {
             load: 1.0,
             stage: 0,
             until: Bytes::ZERO,
-            seen: Box::new(LastTelemetry { path: u32::MAX, len: 0, hops: [HopTelemetry::default(); MOST_HOPS] }),
+            seen: Box::new(LastTelemetry::NONE),
         }
     }
 
     fn on_ack(&mut self, ack: &Acknowledgement<'_>, flight: &Flight) {
-        let known = self.seen.path == ack.path && usize::from(self.seen.len) == ack.hops.len();
-        if known && self.measure(ack.hops) {
+        if self.measure(ack) {
             self.update(flight.acknowledged > self.until);
         }
         if flight.acknowledged > self.until {
             self.until = flight.sent;
         }
-        self.keep(ack);
+        self.seen.keep(ack);
     }
 
     /// Takes the load of the fullest hop into U; returns false if no hop tells anything new.
-    fn measure(&mut self, hops: &[HopTelemetry]) -> bool {
+    fn measure(&mut self, ack: &Acknowledgement<'_>) -> bool {
         let (mut largest, mut tau) = (f64::NEG_INFINITY, 0.0);
-        for (at, hop) in hops.iter().enumerate().take(MOST_HOPS) {
-            let before = &self.seen.hops[at];
-            let time = hop.left_at.since(before.left_at).ps() as f64;
-            if time <= 0.0 {
-                continue;
-            }
-            // Octets that the hop's link carries in a base round-trip time, and in the time since.
-            let bdp = hop.rate.as_f64() / 8.0e12 * self.base_rtt;
-            let carried = hop.rate.as_f64() / 8.0e12 * time;
-            let sent = hop.sent.saturating_sub(before.sent).as_f64();
-            let load = hop.queue.min(before.queue).as_f64() / bdp + sent / carried;
+        for hop in self.seen.changes(ack) {
+            let queue = hop.now.queue.min(hop.before.queue).as_f64();
+            let load = queue / hop.carries(self.base_rtt) + hop.sent() / hop.carries(hop.time);
             if load > largest {
-                (largest, tau) = (load, time);
+                (largest, tau) = (load, hop.time);
             }
         }
         if tau == 0.0 {
@@ -128,15 +113,6 @@ impl HpccRp {
         if round_trip {
             self.stage = if multiplicative { 0 } else { self.stage + 1 };
             self.reference = self.current;
-        }
-    }
-
-    fn keep(&mut self, ack: &Acknowledgement<'_>) {
-        self.seen.path = ack.path;
-        self.seen.len = ack.hops.len().min(MOST_HOPS) as u8;
-        // Hop by hop: there are few, and a copy of unknown length is a call.
-        for (at, hop) in ack.hops.iter().enumerate().take(MOST_HOPS) {
-            self.seen.hops[at] = *hop;
         }
     }
 

@@ -1,8 +1,9 @@
 //! Hand-worked numbers.
 
 use super::*;
-use crate::roles::{Acknowledgement, Flight, ReactionPoint, TransportEvent};
+use crate::roles::{Acknowledgement, CongestionPoint, Flight, HopTelemetry, Queue, ReactionPoint, TransportEvent};
 use crate::testing::dice;
+use qcnlab_units::Instant;
 
 const B: BitRate = BitRate::gbps(100);
 /// 100 Gb/s and 13 us: 162 500 octets.
