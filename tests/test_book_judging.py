@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qcnlab.book import comparisons, intervals, measures, runner, values, verdicts
+from qcnlab.book import comparisons, intervals, measures, runner, tables, values, verdicts
 from qcnlab.book.cases import Case, Hot
 from qcnlab.book.comparisons import FAILS, HOLDS, UNDECIDED, Check
 from qcnlab.book.entries import Claim
@@ -458,29 +458,83 @@ def test_what_never_came_in_either_case_is_in_no_order(monkeypatch: pytest.Monke
     assert told("order", "c", side="above") == HOLDS
 
 
-def test_recovery_holds_only_where_90_and_99_percent_say_so_too(
+@pytest.mark.parametrize("other", ["recovery_90", "recovery_99"])
+@pytest.mark.parametrize(
+    ("at_95", "at_other", "verdict", "reverse"),
+    [
+        (HOLDS, HOLDS, HOLDS, False),
+        (FAILS, FAILS, FAILS, False),
+        # A share at which the runs cannot tell decides nothing.
+        (HOLDS, UNDECIDED, HOLDS, False),
+        (FAILS, UNDECIDED, FAILS, False),
+        (UNDECIDED, HOLDS, UNDECIDED, False),
+        (UNDECIDED, FAILS, UNDECIDED, False),
+        # The reverse order leaves it open, and no number of runs would close it.
+        (HOLDS, FAILS, UNDECIDED, True),
+        (FAILS, HOLDS, UNDECIDED, True),
+    ],
+)
+def test_an_order_of_recovery_is_open_where_another_share_of_the_level_gives_the_reverse(
     monkeypatch: pytest.MonkeyPatch,
+    other: str,
+    at_95: str,
+    at_other: str,
+    verdict: str,
+    reverse: bool,
 ) -> None:
-    told = {"recovery": HOLDS, "recovery_90": HOLDS, "recovery_99": HOLDS}
+    told = {"recovery": at_95, "recovery_90": at_95, "recovery_99": at_95, other: at_other}
     levels = []
 
     def compare(asked: Claim, results: Any, *, same: bool, level: float) -> Check:
         levels.append(level)
-        nothing = Values.of([])
-        return Check(asked, asked.of, (0.0, 0.0), nothing, None, told[asked.of])
+        interval = (1.0, 2.0)
+        return Check(
+            asked, asked.of, (1.0, INF), Values.of([2.0]), interval, told[asked.of], decide=9
+        )
 
     monkeypatch.setattr(comparisons, "_compare", compare)
     asked = claim(Word("w", "", "order"), of="recovery")
-    assert comparisons.paired(asked, {}, same=False).verdict == HOLDS
+    check = comparisons.paired(asked, {}, same=False)
+    assert (check.verdict, check.reversed) == (verdict, reverse)
     assert levels == [pytest.approx(0.95)] * 3
-    for other in ("recovery_90", "recovery_99"):
-        told = {"recovery": HOLDS, "recovery_90": HOLDS, "recovery_99": HOLDS, other: FAILS}
-        assert comparisons.paired(asked, {}, same=False).verdict == UNDECIDED
-    # Of two claims one is enough: 1 - 0.05 / 2. Only an order of recovery asks for the others.
-    levels.clear()
+    share = {"recovery_90": "90 %", "recovery_99": "99 %"}[other]
+    words = tables.decided_by(check)
+    assert (f"{at_other} at {share}" in words) == (at_other != at_95)
+    assert ("more runs would not decide" in words) == reverse
+    assert ("about 9 runs would decide" in words) == (verdict == UNDECIDED and not reverse)
+    if reverse:
+        assert f"{at_95} at 95 %" in words
+
+
+def test_both_other_shares_may_give_the_reverse_of_each_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told = {"recovery": UNDECIDED, "recovery_90": HOLDS, "recovery_99": FAILS}
+
+    def compare(asked: Claim, results: Any, *, same: bool, level: float) -> Check:
+        return Check(asked, asked.of, (1.0, INF), Values.of([2.0]), (1.0, 2.0), told[asked.of])
+
+    monkeypatch.setattr(comparisons, "_compare", compare)
+    check = comparisons.paired(claim(Word("w", "", "order"), of="recovery"), {}, same=False)
+    assert (check.verdict, check.reversed) == (UNDECIDED, True)
+
+
+def test_only_an_order_of_recovery_is_asked_at_other_shares_of_the_level(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = []
+
+    def compare(one: Claim, results: Any, *, same: bool, level: float) -> Check:
+        asked.append((one.of, level))
+        return Check(one, one.of, (0.0, 0.0), Values.of([]), None, HOLDS)
+
+    monkeypatch.setattr(comparisons, "_compare", compare)
+    # Of two claims one is enough: 1 - 0.05 / 2.
     gain = claim(Word("w", "", "gain"), of="recovery")
     assert comparisons.paired(gain, {}, same=False, several=2).verdict == HOLDS
-    assert levels == [pytest.approx(0.975)]
+    order = claim(Word("w", "", "order"), of="deviation")
+    assert comparisons.paired(order, {}, same=False).verdict == HOLDS
+    assert asked == [("recovery", pytest.approx(0.975)), ("deviation", pytest.approx(0.95))]
 
 
 def test_the_values_of_a_model_are_its_numbers() -> None:

@@ -42,6 +42,14 @@ class Check:
     decide: int | None = None
     """If undecided: about how many runs would decide; `None`: more than a thousand, or, without an
     interval, none, because what is compared came in no run."""
+    elsewhere: tuple[tuple[str, str], ...] = ()
+    """Of an order of recovery times: the other shares of the level at which it is not this verdict.
+    Where one share says the reverse of another, all three."""
+
+    @property
+    def reversed(self) -> bool:
+        """Whether an order of recovery times is the reverse at another share of the level."""
+        return {HOLDS, FAILS} <= {verdict for _, verdict in self.elsewhere}
 
     @property
     def holds(self) -> bool:
@@ -75,13 +83,17 @@ def paired(
     """
     level = 1 - (1 - LEVEL) / several
     first = _compare(claim, results, same=same, level=level)
-    if (claim.of, claim.word.test) != ("recovery", "order"):
+    if not claim.orders_recovery:
         return first
-    for of in ("recovery_90", "recovery_99"):
-        other = _compare(replace(claim, of=of), results, same=same, level=level)
-        if other.verdict != first.verdict:
-            return replace(first, verdict=UNDECIDED, decide=other.decide or first.decide)
-    return first
+    others = {
+        share: _compare(replace(claim, of=of), results, same=same, level=level).verdict
+        for share, of in (("90 %", "recovery_90"), ("99 %", "recovery_99"))
+    }
+    if {HOLDS, FAILS} <= {first.verdict, *others.values()}:
+        levels = {"90 %": others["90 %"], "95 %": first.verdict, "99 %": others["99 %"]}
+        return replace(first, verdict=UNDECIDED, decide=None, elsewhere=tuple(levels.items()))
+    elsewhere = tuple(one for one in others.items() if one[1] != first.verdict)
+    return replace(first, elsewhere=elsewhere)
 
 
 def _compare(claim: Claim, results: Mapping[str, CaseResult], *, same: bool, level: float) -> Check:

@@ -26,6 +26,8 @@ REPRODUCED, PARTLY, MISSED, OPEN, DRAWN, UNRUN = (
 VERDICTS = (REPRODUCED, PARTLY, MISSED, OPEN, DRAWN, UNRUN)
 RULES = "2026-11-23"
 """When the rules of verdicts were last changed: what was judged by others is judged again."""
+LEVELS = "2026-11-24"
+"""The same of the rule for orders of recovery times, which asks for more levels than one."""
 FORMS = ("queue", "queue-log", "throughput", "flows", "bars", "step")
 UNITS = ("Gb/s", "MB/s")
 Window = str | tuple[float, float]
@@ -75,6 +77,11 @@ class Claim:
     def prints_number(self) -> bool:
         """Whether the slide prints a number for it."""
         return not math.isnan(self.printed)
+
+    @property
+    def orders_recovery(self) -> bool:
+        """Whether it is an order of recovery times, whose level no source prints."""
+        return (self.of, self.word.test) == ("recovery", "order")
 
 
 @dataclass(frozen=True)
@@ -185,7 +192,10 @@ class Chapter:
     def digest(self, row: Row) -> str:
         """Return a fingerprint of a row's claims, of their cases, and of the rules of verdicts."""
         about = [(name, self.cases[name]) for name in row.claimed]
-        more = [(one.about, one.phases, bool(one.ours)) for one in row.claims]
+        more = [
+            (one.about, one.phases, bool(one.ours), *((LEVELS,) if one.orders_recovery else ()))
+            for one in row.claims
+        ]
         return hashlib.sha256(repr((RULES, row.claims, about, more)).encode()).hexdigest()[:12]
 
 

@@ -164,6 +164,9 @@ def decided_by(check: Check) -> str:
         words = "; ".join(filter(None, [words, *beside(check)]))
     if check.verdict == UNDECIDED:
         words = "; ".join(filter(None, [words, more_runs(check)]))
+    if check.elsewhere:
+        levels = ", ".join(f"{verdict} at {share}" for share, verdict in check.elsewhere)
+        words = "; ".join(filter(None, [words, f"{levels} of the level"]))
     return words
 
 
@@ -179,6 +182,8 @@ def beside(check: Check) -> list[str]:
 
 def more_runs(check: Check) -> str:
     """Write how many runs would decide an undecided check."""
+    if check.reversed:
+        return "more runs would not decide"
     if check.interval is None:
         return "neither came in any run: longer runs may decide"
     if check.decide is None:
