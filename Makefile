@@ -9,7 +9,7 @@ SOURCES := $(shell find crates scenarios Cargo.toml Cargo.lock pyproject.toml 2>
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-long test-all extras test-browser validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth bench-lab bench-sweeps bench-start bench-live bench-live-decks bench-live-limiters gate fuzz fuzz-live mutants unseen-values new-scheme docs site lab lint wheel wheel-test wheel-here audit clean
+.PHONY: help demo test test-long test-all extras test-browser validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth bench-lab bench-sweeps bench-start bench-live bench-live-decks bench-live-limiters gate bless release-check fuzz fuzz-live mutants unseen-values new-scheme docs site lab lint wheel wheel-test wheel-here audit clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -91,6 +91,13 @@ bench-live-limiters: $(CORE) ## compare who paces in live runs, the adapter or t
 gate: ## compare the engine's instruction counts with the accepted ones (needs valgrind)
 	cargo build --release --quiet -p qcnlab-lab --example workload
 	@$(PYTHON) benches/gate.py
+
+bless: $(CORE) ## generate again what is generated, and say what has changed (ARGS="schema schemes": these alone)
+	@nice -n 5 $(BIN)/python tests/bless.py $(ARGS)
+
+release-check: $(CORE) $(VENV)/.tools ## check all that a release needs: files built for it, tests, lint, gate, book, licences, wheel (hours)
+	@$(BIN)/python tests/release_check.py
+	$(MAKE) test-all lint gate validate audit wheel wheel-test
 
 fuzz: ## fuzz each frame format, guided by coverage (ARGS="--runs 1000000 cnm"; needs g++)
 	@nice -n 19 crates/wire/fuzz/run.sh $(ARGS)
