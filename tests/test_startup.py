@@ -63,6 +63,7 @@ STARTS: dict[str, tuple[int, int, set[str]]] = {
     "analyse no-such-scenario": (2, 190, HEAVY),
     "compare no-such-scenario": (2, 215, HEAVY),
     "fct nowhere": (2, 195, HEAVY),
+    "explain-run nowhere": (2, 195, HEAVY),
     "report nowhere": (2, 215, HEAVY),
     "plot nowhere": (2, 220, HEAVY),
     "deadlock no-such-scenario": (2, 195, HEAVY),

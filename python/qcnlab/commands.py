@@ -35,6 +35,10 @@ COMMANDS = {
     ),
     "plot": ("file_commands:plot", "Draw the figures of a run, sweep or demo; print their paths."),
     "fct": ("flow_commands:fct", "Print completion times and slowdowns of the flows of runs."),
+    "explain-run": (
+        "explain_run:explain_run",
+        "Tell what happened in a run, in words for a ticket.",
+    ),
     "lab": ("laboratory:lab", "Open the laboratory in a browser."),
     "analyse": (
         "experiment_commands:analyse",
@@ -42,7 +46,7 @@ COMMANDS = {
     ),
     "warmup": (
         "warmup:warmup",
-        "Tell how long a run takes to settle, which its numbers leave out.",
+        "Tell how long a run takes to settle, which numbers leave out.",
     ),
     "headroom": (
         "headroom.command:headroom",
@@ -70,7 +74,7 @@ COMMANDS = {
 GROUPS = {
     "Run": ("run", "sweep", "tune", "check"),
     "Compare": ("compare", "demo"),
-    "Look": ("report", "plot", "fct", "lab"),
+    "Look": ("report", "plot", "fct", "explain-run", "lab"),
     "Theory": ("analyse", "warmup"),
     "Operate": ("headroom", "deadlock", "lint"),
     "Frames": ("frames", "conform", "mib", "dissector"),

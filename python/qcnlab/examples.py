@@ -30,6 +30,7 @@ EXAMPLES = {
         f"deadlock {FABRIC} --all-pairs --failures 2",
         f"deadlock {FABRIC} --all-pairs --failures 2 --bounce --json",
     ),
+    "explain-run": ("explain-run runs/FOLDER", "explain-run runs/FOLDER --flows 10 --json"),
     "lint": ("lint fabric", "lint leaf1.json leaf2.json host1=mlxconfig.txt --json"),
     "fct": ("fct runs/FOLDER", "fct runs/FOLDER --buckets '10 KB,1 MB' --csv"),
     "compare": (

@@ -119,7 +119,7 @@ def warmup(
     jobs: Jobs = None,
     as_json: Json = False,
 ) -> None:
-    """Tell how long a run takes to settle, which its numbers leave out.
+    """Tell how long a run takes to settle, which numbers leave out.
 
     A run starts with empty queues and senders at full rate, so its first milliseconds are not what
     lasts. It tells when the queue of the bottleneck has settled (by the rule MSER-5), and whether

@@ -1,0 +1,215 @@
+"""`qcnlab explain-run`: roots of pauses, victims, senders that slowed down, parts of slow flows."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+import qcnlab
+from conftest import HOTSPOT, ROOT, SHORT, CommandLine
+from qcnlab.explain_run import lines
+from qcnlab.explanation import Stops, _limited, _root, _Run, explanation
+from test_blocks import blocks
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VICTIM = "victim-of-pfc-40g"
+
+
+@pytest.fixture(scope="module")
+def paused() -> qcnlab.Result:
+    """PFC alone, five senders through t1, one of them a victim."""
+    scenario = qcnlab.load(VICTIM).with_("scheme.name=none", "warmup=1 ms", "duration=3 ms")
+    return qcnlab.run(scenario, reps=2, progress=False)
+
+
+@pytest.fixture(scope="module")
+def controlled() -> qcnlab.Result:
+    """DCQCN in an incast to one host, flows of a size."""
+    scenario = qcnlab.load("incast-16-to-1-100g").with_("duration=4 ms")
+    return qcnlab.run(scenario, reps=1, progress=False)
+
+
+def stops(*known: tuple[float, float, str]) -> Stops:
+    out = Stops()
+    for start, end, cause in known:
+        out.add(start, end, cause)
+    return out
+
+
+def test_stops_that_overlap_count_once() -> None:
+    known = stops((1, 3, "a"), (2, 4, "a"), (4, 5, "b"), (4.5, 6, "a"))
+    assert list(zip(known.starts, known.ends, known.causes, strict=True)) == [
+        (1, 4, "a"), (4, 5, "b"), (5, 6, "a"),
+    ]  # fmt: skip
+    assert known.within(0, 10) == pytest.approx(5)
+    assert known.within(3.5, 4.25) == pytest.approx(0.75)
+    assert known.within(6, 9) == known.within(0, 1) == known.within(3, 2) == 0
+
+
+def test_a_cause_is_what_stopped_longest_in_the_time() -> None:
+    known = stops((1, 2, "a"), (3, 5, "b"))
+    assert known.cause_within(0, 10) == "b"
+    assert known.cause_within(1.5, 3.2) == "a"
+    assert known.cause_within(2, 3) is None and known.cause_within(5, 9) is None
+
+
+def test_roots_follow_what_stopped_meanwhile() -> None:
+    known: dict[tuple[str, int | None], Stops] = {
+        ("b", 3): stops((0, 4, "c")),
+        ("c", 3): stops((2, 3, "d")),
+        ("x", 3): stops((0, 9, "y")),
+        ("y", 3): stops((0, 9, "x")),
+    }
+    # From 5 s to 6 s: b was stopped from 4 s on backwards, outside the second before.
+    assert _root(known, "b", 3, 5, 6) == "b"
+    # From 4.5 s to 6 s counts what was from 3 s on: b, because of c, which went on at 3 s.
+    assert _root(known, "b", 3, 4.5, 6) == "c"
+    assert _root(known, "b", 3, 3, 4) == "d"
+    assert _root(known, "b", 4, 3, 4) == "b"
+    # A circle ends where it closes.
+    assert _root(known, "x", 3, 1, 2) == "y"
+
+
+def test_time_at_a_lower_rate_by_hand() -> None:
+    rates = pl.DataFrame(
+        {"time_s": [0.0, 1.0, 2.0, 3.0], "current_rate_bps": [10.0, 5.0, 2.5, 10.0]}
+    )
+    # Half a second lost from 1 s to 2 s, three quarters from 2 s to 3 s.
+    assert _limited(rates, 10, 0, 4, []) == pytest.approx(1.25)
+    assert _limited(rates, 10, 0.5, 2.5, []) == pytest.approx(0.5 + 0.375)
+    # A pause from 1 s to 2 s takes the second that the rate would have taken half of.
+    assert _limited(rates, 10, 0, 4, [stops((1, 2, "a"))]) == pytest.approx(0.75)
+    assert _limited(rates, 10, 0.1, 0.9, []) is None
+    assert _limited(None, 10, 0, 4, []) is None
+
+
+def test_the_victim_is_told_from_the_culprits(paused: qcnlab.Result) -> None:
+    told = explanation(paused, flows=100)
+    assert told["first"]["pause"]["port"] in {"t1->l1", "t1->l2"}
+    assert told["first"]["drop"] is None and told["first"]["signal"] is None
+    assert told["roots"][0]["port"] == "t4->r"
+    crossing = {each["flow"]: each["crosses"] for each in told["stopped"]}
+    assert crossing["h15->vr"] == "no"
+    assert crossing["h11->r"] == "yes"
+    (slow,) = [each for each in told["slow"] if each["flow"] == "h15->vr"]
+    assert slow["paused_s"] > 0.5 * slow["lasted_s"]
+    assert any("h15->vr is a victim" in line for line in lines(told))
+
+
+def test_stops_of_roots_are_all_stops(paused: qcnlab.Result) -> None:
+    for replication in (0, 1):
+        told = explanation(paused, replication)
+        table = paused.pauses.to_polars().filter(pl.col("replication") == replication)
+        total = 0.0
+        for (_port,), part in table.sort("time_s").group_by(["port"]):
+            end = 0.0
+            for a, b in part.select("time_s", "until_s").iter_rows():
+                total += max(b, end) - max(a, end)
+                end = max(b, end)
+        assert sum(root["stopped_s"] for root in told["roots"]) == pytest.approx(total)
+        assert told["replication"] == replication
+    assert explanation(paused, 0)["roots"] != explanation(paused, 1)["roots"]
+
+
+def parts_sum(told: dict[str, Any]) -> None:
+    for each in told["slow"]:
+        parts = (each["sending_s"], each["paused_s"], each["limited_s"] or 0.0, each["rest_s"])
+        assert sum(parts) - each["over_s"] == pytest.approx(each["lasted_s"])
+        assert min(parts) >= 0
+
+
+def test_parts_are_the_whole(paused: qcnlab.Result, controlled: qcnlab.Result) -> None:
+    parts_sum(explanation(paused, flows=100))
+    parts_sum(explanation(controlled, flows=100))
+
+
+def test_senders_that_slowed_down(controlled: qcnlab.Result) -> None:
+    told = explanation(controlled, flows=3)
+    rates = controlled.rates.to_polars().with_columns(pl.col("source").cast(pl.String))
+    least: dict[str, float] = {}
+    falls: dict[str, int] = {}
+    first: dict[str, float] = {}
+    before: dict[str, float] = {}
+    for row in rates.sort("time_s").iter_rows(named=True):
+        source, rate = row["source"], row["current_rate_bps"]
+        if rate < before.get(source, 0):
+            falls[source] = falls.get(source, 0) + 1
+            first.setdefault(source, row["time_s"])
+        before[source] = rate
+        least[source] = min(rate, least.get(source, rate))
+    assert told["cut_flows"] == len(falls) == 16 and len(told["cut"]) == 3
+    means = rates.group_by("source").agg(pl.col("current_rate_bps").mean())
+    assert told["cut"][0]["mean_rate_bps"] == means["current_rate_bps"].min()
+    for each in told["cut"]:
+        source = each["source"]
+        assert (each["falls"], each["first_s"]) == (falls[source], first[source])
+        assert each["least_rate_bps"] == least[source]
+        # DCQCN's port marks frames; no message is listed.
+        assert each["signals"] is None
+    assert told["first"]["cut"]["time_s"] == min(first.values())
+    assert all(each["finished"] is False for each in told["slow"])
+    assert sum(each["limited_s"] for each in told["slow"]) > 0
+
+
+def test_finished_flows_are_in_the_order_of_their_slowdown() -> None:
+    scenario = qcnlab.load("incast-16-to-1-100g")
+    result = qcnlab.run(scenario, reps=1, progress=False)
+    told = explanation(result, flows=16)
+    parts_sum(told)
+    slowdowns = [each["slowdown"] for each in told["slow"] if each["finished"]]
+    assert slowdowns and slowdowns == sorted(slowdowns, reverse=True)
+
+
+def test_where_a_flow_may_go(paused: qcnlab.Result) -> None:
+    run = _Run(paused, 0)
+    assert run.own_port("h15->vr") == "h15->t1"
+    assert run.crosses("h15->vr", "h15->t1") == "yes"
+    assert run.crosses("h15->vr", "t2->vr") == "yes"
+    assert run.crosses("h15->vr", "t4->r") == "no"
+    # Two leaves above t1: one of them, by a hash.
+    assert run.crosses("h15->vr", "t1->l1") == run.crosses("h15->vr#2", "t1->l2") == "maybe"
+    # Against its direction.
+    assert run.crosses("h15->vr", "l1->t1") == "no"
+    assert run.crosses("h31->r", "t4->r") == "yes"
+
+
+def test_a_star_and_a_run_without_pauses() -> None:
+    result = qcnlab.run(qcnlab.load(HOTSPOT).with_(*SHORT), reps=1, progress=False)
+    told = explanation(result)
+    assert told["first"]["pause"] is None and told["roots"] == [] == told["stopped"]
+    assert told["first"]["signal"]["port"] == "switch->sink"
+    assert _Run(result, 0).own_port("source1") == "source1->switch"
+    text = "\n".join(lines(told))
+    assert "Nothing was paused." in text and "2 senders slowed down" in text
+    messages = result.messages.to_polars()
+    assert sum(each["signals"] for each in told["cut"]) == len(messages) > 0
+    parts_sum(told)
+
+
+def test_the_command(paused: qcnlab.Result, cli: CommandLine, tmp_path: Path) -> None:
+    paused.save(tmp_path / "run")
+    done = cli("explain-run", "run", "--replication", "1", "--flows", "2")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"{VICTIM}, replication 1, 3 ms\n\nThe queue at ")
+    assert "and 5 flows stopped for shorter" in done.stdout or "stopped for shorter" in done.stdout
+    told = json.loads(cli("explain-run", "run", "--json").stdout)
+    assert told == json.loads(json.dumps(explanation(paused)))
+    wrong = cli("explain-run", "run", "--replication", "2")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert wrong.stderr == "error: run: replication 2 of 2; they are counted from 0\n"
+    assert cli("explain-run", "nowhere").returncode == 2
+
+
+def test_the_guide_prints_what_the_command_does(cli: CommandLine) -> None:
+    page = ROOT / "docs/guide/what-happened.md"
+    commands, printed = blocks(page)
+    for line in commands.commands:
+        done = cli(*shlex.split(line)[1:])
+        assert done.returncode == 0, done.stderr
+    assert done.stdout == printed.text
