@@ -174,7 +174,7 @@ def test_what_cannot_be_said_is_told(here: CommandLine) -> None:
         "1 message that no receive takes",
         "1 receive from any rank or of any tag",
         "1 receive of another size than its send",
-        "1 rank that computes after its last message",
+        "1 rank with computation after the last message",
         "cpu or nic of 2 operations",
         "how messages are sent",
     ):
@@ -507,9 +507,9 @@ def test_no_octets_make_a_reader_fail_otherwise(tmp_path: Path) -> None:
 
 
 def test_the_guide_is_as_it_says(here: CommandLine) -> None:
-    blocks = re.findall(r"```sh\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
+    page = GUIDE.read_text(encoding="utf-8")
+    blocks = re.findall(r"test_goal_files.py -->\n```sh\n(.*?)```", page, re.DOTALL)
     lines = [line for block in blocks for line in block.replace("\\\n", " ").splitlines()]
-    lines = [line for line in lines if "chakra" not in line]
     assert len(lines) >= 5
     for line in lines:
         program, *words = shlex.split(line)

@@ -39,6 +39,8 @@ OUTPUTS = {
     ("import sonic", "--out"): "writable",
     ("import goal", "--out"): "writable, and the lists beside it, too",
     ("export goal", "--out"): "a new folder",
+    ("import chakra", "--out"): "writable, and the lists beside it, too",
+    ("import simai", "--out"): "writable, and the lists beside it, too",
     ("export hpcc", "--out"): "a new folder",
     ("export htsim", "--out"): "a new folder",
     ("live run", "--out"): "a new folder",

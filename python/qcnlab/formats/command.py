@@ -239,6 +239,68 @@ def import_goal(
     told(goal.convert(file, out, options), as_json)
 
 
+@importing.command("chakra")
+def import_chakra(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="A trace of each rank: PREFIX.RANK.et.")
+    ],
+    out: Scenario,
+    duration: Duration,
+    system: Annotated[
+        Path | None,
+        typer.Option("--system", metavar="JSON", help="ASTRA-sim's system: how collectives are."),
+    ] = None,
+    topology: Annotated[
+        Path | None,
+        typer.Option("--topology", metavar="YML|JSON", help="ASTRA-sim's network."),
+    ] = None,
+    logical: Annotated[
+        Path | None,
+        typer.Option("--logical", metavar="JSON", help="ASTRA-sim's logical topology."),
+    ] = None,
+    groups: Annotated[
+        Path | None,
+        typer.Option("--groups", metavar="JSON", help="Groups of ranks, by names (pg_name)."),
+    ] = None,
+    data_only: Annotated[
+        bool, typer.Option("--data-only", help="Leave control dependencies out.")
+    ] = False,
+    network: Network = None,
+    rate: StarRate = None,
+    delay: StarDelay = None,
+    mtu: Mtu = 4096,
+    as_json: Json = False,
+) -> None:
+    """Read Chakra's execution traces, with ASTRA-sim's files beside them.
+
+    Collectives become sends and receives of their ranks, which wait for each other as nodes do.
+    """
+    from qcnlab.formats.chakra import importing as chakra
+    from qcnlab.formats.messages import Setup
+
+    setup = Setup(duration, rate, delay, mtu)
+    options = chakra.Options(setup, network, system, logical, topology, groups, not data_only)
+    told(chakra.convert(files, out, options), as_json)
+
+
+@importing.command("simai")
+def import_simai(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A workload.")],
+    out: Scenario,
+    duration: Duration,
+    network: Network = None,
+    rate: StarRate = None,
+    delay: StarDelay = None,
+    mtu: Mtu = 4096,
+    as_json: Json = False,
+) -> None:
+    """Read a workload of SimAI: a training step in layers, with their collectives."""
+    from qcnlab.formats import simai
+    from qcnlab.formats.messages import Setup
+
+    told(simai.convert(file, out, Setup(duration, rate, delay, mtu), network), as_json)
+
+
 @exporting.command("hpcc")
 def export_hpcc(
     run: Annotated[

@@ -107,7 +107,12 @@ def tell(plan: Schedule, report: Report) -> None:
             "the first message in the files that fits",
         ),
         (matches.unequal, "receive", "of another size than its send", "the size of the send"),
-        (plan.idle, "rank", "that computes after its last message", "a run ends with the messages"),
+        (
+            plan.idle,
+            "rank",
+            "with computation after the last message",
+            "a run ends with the messages",
+        ),
     )
     report.not_modelled += [
         (f"{counted(count, noun)} {what}", why) for count, noun, what, why in notes if count
