@@ -42,6 +42,7 @@ OUTPUTS = {
     ("import chakra", "--out"): "writable, and the lists beside it, too",
     ("import simai", "--out"): "writable, and the lists beside it, too",
     ("export hpcc", "--out"): "a new folder",
+    ("export sonic", "--out"): "a new folder",
     ("export htsim", "--out"): "a new folder",
     ("live run", "--out"): "a new folder",
     ("live compare", "--out"): "a new folder",

@@ -73,6 +73,8 @@ STARTS: dict[str, tuple[int, int, set[str]]] = {
     "frames nowhere": (2, 195, HEAVY),
     "lab no-such-scenario": (2, 185, HEAVY),
     "import hpcc nowhere -o scenario.toml": (2, 190, HEAVY),
+    "export sonic nowhere -o patch": (2, 205, HEAVY),
+    "export mlxconfig nowhere": (2, 205, HEAVY),
     "import sonic nowhere -o scenario.toml": (2, 200, HEAVY),
     "import flows nowhere --map src=A -o s.toml --rate 1Gb/s --delay 1us --duration 1s": (
         2,

@@ -74,6 +74,8 @@ EXAMPLES = {
         "import sonic fabric/clean -o fabric.toml",
         "import sonic leaf1=config_db.json host1=mlxconfig.txt -o small.toml",
     ),
+    "export sonic": ("export sonic fabric.toml --hwsku ACS-MSN4700 -o patch",),
+    "export mlxconfig": ("export mlxconfig fabric.toml > set.sh",),
     "export hpcc": ("export hpcc runs/FOLDER -o results",),
     "live doctor": ("live doctor",),
     "live run": (f"live run {STAR}", f"live run {STAR} --scale 1000 --traffic iperf3"),

@@ -357,6 +357,63 @@ def export_goal(
     told(goal.convert(scenario, out), as_json)
 
 
+@exporting.command("sonic")
+def export_sonic(
+    scenario: Annotated[str, typer.Argument(metavar="SCENARIO", help="A scenario file or name.")],
+    out: Folder,
+    hwsku: Annotated[
+        str | None,
+        typer.Option(
+            "--hwsku",
+            metavar="NAME",
+            help="Model of all switches, such as ACS-MSN4700: it says what a pool holds.",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Write CONFIG_DB of SONiC switches.
+
+    A folder for each switch, with the rows that the scenario says: ports, cables, neighbours,
+    pools, profiles, PFC, WRED, watchdogs, weights. qcnlab import sonic reads them again.
+    """
+    from qcnlab.formats.sonic import exporting as sonic
+
+    told(sonic.convert(scenario, out, hwsku), as_json)
+
+
+@exporting.command("mlxconfig")
+def export_mlxconfig(
+    scenario: Annotated[
+        str, typer.Argument(metavar="SCENARIO", help="A scenario file or name, of scheme dcqcn.")
+    ],
+    byte_reset_unit: Annotated[
+        int,
+        typer.Option(
+            "--byte-reset-unit",
+            metavar="OCTETS",
+            help="What rpg_byte_reset counts in: 64 or 1 octets.",
+        ),
+    ] = 64,
+) -> None:
+    """Print the commands that set DCQCN's parameters in ConnectX.
+
+    Each line has its unit and meaning as a comment. What cannot be said exactly is told on stderr.
+    """
+    import sys
+
+    from qcnlab.formats.lines import FormatError
+    from qcnlab.formats.sonic import exporting as sonic
+
+    if byte_reset_unit not in (64, 1):
+        raise FormatError(
+            f"--byte-reset-unit {byte_reset_unit}: rpg_byte_reset counts in 64 B or in 1 B"
+        )
+    lines, report = sonic.mlxconfig(scenario, byte_reset_unit)
+    print("\n".join(lines))
+    for what, why in report.not_modelled:
+        print(f"warning: {what}: {why}", file=sys.stderr)
+
+
 def told(report: Report, as_json: bool) -> None:
     """Print a report, as text or JSON."""
     if as_json:

@@ -49,6 +49,7 @@ ENABLE = re.compile(r"ecn/roce_([rn]p)/enable/([0-7])$")
 DSCP_LINE = re.compile(r"\s*prio:([0-7])\s+dscp:([0-9, ]*)$")
 TC_LINE = re.compile(r"\s*tc:\s*([0-7]) ratelimit:.*tsa:\s*(\w+)(?:, bw:\s*([0-9]+)%)?")
 PRIORITY_LINE = re.compile(r"\s*priority:\s+([0-7])\s*$")
+SET = re.compile(r"\s*mlxconfig\s.*\sset\s+([^#]*)")
 COLUMNS_OF_QUERY = re.compile(r"(?i)\bdefault\b.*\bcurrent\b.*\bnext")
 
 
@@ -127,7 +128,11 @@ def kind(text: str) -> str | None:
             return "mlnx_qos"
         if GREPPED.match(line) or HEADED.match(line):
             return "sysfs"
-        if line.startswith(("Device #", "Device type:")) or line.strip() == "Configurations:":
+        if (
+            SET.match(line)
+            or line.startswith(("Device #", "Device type:"))
+            or line.strip() == "Configurations:"
+        ):
             return "mlxconfig"
         at = MLXCONFIG.match(line)
         if at and at[1].lower() in PARAMETERS:
@@ -138,6 +143,8 @@ def kind(text: str) -> str | None:
 def take_mlxconfig(adapter: Adapter, path: Path, text: str) -> int:
     """Take what ``mlxconfig -d DEVICE q`` prints, with ``-e`` or without; return how much it was.
 
+    Lines of a script, ``mlxconfig -d DEVICE set NAME=VALUE``, count, too.
+
     Of two ports the first counts; where the second differs that is told. With ``-e`` the current
     value counts, and a next one that differs is told.
     """
@@ -147,6 +154,16 @@ def take_mlxconfig(adapter: Adapter, path: Path, text: str) -> int:
     for number, line in enumerate(text.splitlines(), 1):
         if COLUMNS_OF_QUERY.search(line):
             current = True
+            continue
+        if command := SET.match(line):
+            for word in command[1].split():
+                name, _, told = word.partition("=")
+                name = name.lower().removesuffix("_p1")
+                if name in PARAMETERS:
+                    adapter.parameter(name, Value(told, path, number))
+                    taken += 1
+                else:
+                    others += 1
             continue
         at = MLXCONFIG.match(line)
         if at is None:
