@@ -299,7 +299,7 @@ def held(capture: dict[str, Any], hosts: int = MOST_HOSTS) -> list[str]:
         words.append(f"the last frame would be sent at {ends}, after the end of the run")
     if capture["passed_over"]:
         reasons = ", ".join(capture["passed_over"])
-        words.append(f"passed over of {capture['frames_read']:,} frames: {reasons}")
+        words.append(f"of {capture['frames_read']:,} frames in the file, not sent: {reasons}")
     if capture["out_of_order"]:
         late = text.counted(capture["out_of_order"], "frame")
         most = text.duration(capture["out_of_order_s"])

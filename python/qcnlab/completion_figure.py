@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
-    from matplotlib.legend import Legend
 
     from qcnlab.completion import Completions, Group
 
@@ -105,8 +104,18 @@ def slowdown_figure(runs: Sequence[tuple[str, Completions]]) -> Figure:
         pooled = pooled_words([each for _, each in runs])
         axes.set_ylabel(f"slowdown,\n{pooled}" if pooled else "slowdown")
         axes.tick_params(labelsize=8)
-        for words in _legend(axes).get_texts():
-            words.set_fontsize(8)
+        legend = axes.get_legend()
+        if legend is not None:
+            # Beside the curves, which leave no corner free.
+            named = [
+                (h, t.get_text())
+                for h, t in zip(legend.legend_handles, legend.get_texts(), strict=True)
+                if h
+            ]
+            legend.remove()
+            figure.legend(
+                *zip(*named, strict=True), loc="outside upper center", ncols=3, fontsize=8
+            )
     return figure
 
 
@@ -272,12 +281,6 @@ def _group_axis(axes: Axes, completions: Completions) -> None:
     else:
         axes.set_xlabel(completions.heading)
     axes.margins(x=0.03)
-
-
-def _legend(axes: Axes) -> Legend:
-    legend = axes.get_legend()
-    assert legend is not None
-    return legend
 
 
 def _size_axis(axes: Axes, runs: Sequence[tuple[str, Completions]]) -> None:

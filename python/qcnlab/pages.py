@@ -84,8 +84,17 @@ def _index(schemes: list[Entry]) -> str:
     lines = [
         "# Schemes",
         "",
-        "Written by `make docs`, from the text that `qcnlab explain NAME` prints. Figures show the",
-        "first preset in a standard hotspot: deck 001's at RTT 40 us, for half a second.",
+        "A scheme is a set of rules for congestion: what a switch port measures and says, what a",
+        "receiver answers, and how a sender changes its rate. Each page has the rules in words, a",
+        "diagram, a figure, and every parameter. The [glossary](../reference/glossary.md) explains",
+        "the words.",
+        "",
+        "The status says how much the source defines. *As published*: all of it.",
+        "*Readings chosen*: it leaves choices, each of which is a parameter here. *Reconstruction*:",
+        "it outlines the scheme, and the rest is ours.",
+        "",
+        "Figures show the first preset in a standard hotspot: deck 001's at a round trip of 40 us,",
+        "for half a second. `make docs` writes these pages from what `qcnlab explain NAME` prints.",
         "",
         "| scheme | title | source | status |",
         "|---|---|---|---|",
@@ -109,11 +118,13 @@ def _page(entry: Entry) -> str:
     if diagram:
         lines += ["", "```text", diagram, "```"]
     hears, speaks = (", ".join(entry[side]) or "nothing" for side in ("hears", "speaks"))
-    lines += ["", f"Hears {hears}; speaks {speaks}.", "", f"![{title}]({entry['name']}.png)"]
+    words = f"Senders hear: {hears}. Ports and receivers send: {speaks}."
+    lines += ["", words, "", f"![{title}]({entry['name']}.png)"]
     if entry["name"] in OWN_CHANGES:
         changes = ", ".join(f"`{change}`" for change in OWN_CHANGES[entry["name"]])
         lines += ["", f"Its figure is of the hotspot with {changes}."]
     lines += ["", "## Presets", ""]
+    lines += ["A preset is a set of values with its source: `scheme.preset`.", ""]
     lines += [
         f"* `{preset['name']}`: {_line(catalogue.about(entry['name'], preset))}"
         for preset in entry["presets"]

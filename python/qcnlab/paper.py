@@ -26,7 +26,9 @@ HEIGHTS = {1: 1.9, 2: 2.3}
 TYPE_PT = 8.0
 LEGEND = {1: 2, 2: 4}
 """So many entries stand in a line of a legend."""
-LABEL = 24
+LINE = 0.2
+"""Inches of a line of a legend."""
+LABEL = 22
 """Characters in a line beside an axis."""
 
 
@@ -96,14 +98,16 @@ def _panels(figure: Figure, columns: int) -> None:
         grid = GridSpec(rows, 1, figure=figure)
         for row, axes in enumerate(panels):
             axes.set_subplotspec(grid[row])
-    figure.set_size_inches(WIDTHS[columns], HEIGHTS[columns] * rows + 0.2 * len(figure.legends))
+    entries = sum(-(-len(each.get_texts()) // LEGEND[columns]) for each in figure.legends)
+    figure.set_size_inches(WIDTHS[columns], HEIGHTS[columns] * rows + LINE * entries)
 
 
 def _type(figure: Figure, columns: int) -> None:
     """Set all type in one size; wrap what is beside axes and in legends to the room there."""
     for axes in figure.axes:
         axes.tick_params(labelsize=TYPE_PT)
-        axes.set_ylabel(textwrap.fill(axes.get_ylabel(), LABEL))
+        label = axes.get_ylabel()
+        axes.set_ylabel(label if "\n" in label else textwrap.fill(label, LABEL))
         above = axes.get_legend()
         if above is not None and getattr(above, "_ncols", 1) > LEGEND[columns]:
             # In one row above the panel they would be wider than the column.
