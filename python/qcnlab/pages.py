@@ -29,6 +29,7 @@ OWN_CHANGES = {
     "dctcp": ("traffic.kind=roce", "topology.buffer=500 KB"),
     "timely": ("traffic.kind=roce", "topology.buffer=5 MB"),
     "hpcc": ("traffic.kind=roce", "topology.buffer=500 KB"),
+    "swift": ("traffic.kind=roce", "topology.buffer=5 MB"),
     "powertcp": ("traffic.kind=roce", "topology.buffer=500 KB"),
     "theta_powertcp": ("traffic.kind=roce", "topology.buffer=500 KB"),
     "e2cm": ("feedback.kind=frames",),

@@ -53,6 +53,11 @@ rp.base_rtt = "{tau} ps"
 rp.beta = "{beta} B"
 """
 
+SWIFT = """name = "swift"
+rp.base_delay = "{base} ps"
+rp.fs_max = "{scaling} ps"
+"""
+
 DCTCP = """name = "dctcp"
 preset = "SIGCOMM2010"
 cp.threshold = "{k} B"

@@ -191,7 +191,7 @@ mod tests {
     fn pair_under(scheme: &str, preset: Option<&str>) -> QueuePair {
         let rtt = Span::from_us(10);
         let endpoint =
-            Endpoint { line_rate: BitRate::gbps(100), base_rtt: rtt, longest_rtt: rtt, mtu: Bytes::new(1000) };
+            Endpoint { line_rate: BitRate::gbps(100), base_rtt: rtt, longest_rtt: rtt, mtu: Bytes::new(1000), hops: 1 };
         let mut pair = pair();
         pair.join(&Config::find(scheme, preset).unwrap().reaction_point(endpoint));
         pair
