@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import random
 import re
@@ -491,6 +492,34 @@ def test_other_scenarios_have_numbers_for_names(cli: CommandLine) -> None:
     done = cli("export", "hpcc", "ring-all-reduce-8-hosts-100g", "-o", "y", "--replication", "1")
     assert "--replication is for runs" in done.stderr
     assert not (cli.folder / "y").exists()
+
+
+def test_groups_are_those_of_fct_analysis(here: CommandLine) -> None:
+    draw = random.Random(11)
+    sizes = draw.sample(range(1, 60_000), 40)
+    rows = []
+    for at, size in enumerate(sizes):
+        source, target = draw.sample(range(8), 2)
+        rows.append(f"{source} {target} 3 100 {size} 2.0000{at:02d}\n")
+    (here.folder / "flow.txt").write_text(f"{len(rows)}\n" + "".join(rows))
+    imported(here)
+    assert here("run", "made.toml", "--reps", "1", "-o", "run").returncode == 0
+    assert here("export", "hpcc", "run", "-o", "files").returncode == 0
+    # As their script has it: slowdowns of fct.txt at least 1, in order of size, 5 % of the flows in
+    # each group, and of n in a group the element floor(n p) in order.
+    flows = [line.split() for line in (here.folder / "files/fct.txt").read_text().splitlines()]
+    slow = sorted((int(each[4]), max(1.0, int(each[6]) / int(each[7]))) for each in flows)
+    words = ("--base", "standalone_floored", "--percentile", "element", "--csv")
+    done = here("fct", "run", *words)
+    assert done.returncode == 0, done.stderr
+    groups = list(csv.DictReader(done.stdout.splitlines()))
+    assert len(groups) == 20
+    for index, group in enumerate(groups):
+        part = slow[index * len(slow) // 20 : (index + 1) * len(slow) // 20]
+        assert int(group["largest_bytes"]) == part[-1][0]
+        for percent in (50, 95, 99):
+            value = sorted(each[1] for each in part)[len(part) * percent // 100]
+            assert float(group[f"slowdown_p{percent}"]) == pytest.approx(value, rel=3e-4)
 
 
 def test_a_run_of_many_flows_can_be_recorded(here: CommandLine) -> None:

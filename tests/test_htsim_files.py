@@ -406,9 +406,9 @@ def test_what_triggers_cannot_say_is_told(here: CommandLine) -> None:
     assert done.returncode == 0, done.stderr
     lost = [entry["what"] for entry in json.loads(done.stdout)["not_modelled"]]
     assert lost[:3] == [
-        "1 flow that wait and start later still",
-        "1 flow that wait for part of what others wait for",
-        "1 flow that wait for one of these",
+        "1 flow waiting and starting later still",
+        "1 flow waiting for part of what others wait for",
+        "1 flow waiting for one of these",
     ]
     assert (here.folder / "files/flows.cm").read_text().splitlines() == [
         "Nodes 3",

@@ -83,9 +83,9 @@ def _triggers(
                 triggers.setdefault(causes, len(triggers) + 1)
                 fired.update(dict.fromkeys(causes, causes))
     notes = (
-        (delayed, "that wait and start later still", "a trigger starts a flow at once"),
-        (shared, "that wait for part of what others wait for", "a flow there fires one trigger"),
-        (lost, "that wait for one of these", "left out with them"),
+        (delayed, "waiting and starting later still", "a trigger starts a flow at once"),
+        (shared, "waiting for part of what others wait for", "a flow there fires one trigger"),
+        (lost, "waiting for one of these", "left out with them"),
     )
     report.not_modelled += [
         (f"{counted(count, 'flow')} {what}", f"{why}: not in the matrix")

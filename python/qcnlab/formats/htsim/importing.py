@@ -191,7 +191,7 @@ def _tell(report: Report, matrix: Matrix, waiting: Waits, alone: bool, options: 
         report.mapped.append(
             (
                 "triggers",
-                f"column after: {counted(len(waiting.after), 'flow')} that wait for others",
+                f"column after, of {counted(len(waiting.after), 'flow')}",
             )
         )
     if matrix.failures:

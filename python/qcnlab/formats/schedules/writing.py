@@ -86,7 +86,7 @@ def tell(plan: Schedule, report: Report) -> None:
     waiting = sum(bool(message.after) for message in plan.messages)
     report.mapped += [
         ("sends and their receives", f"{counted(len(plan.messages), 'message')}, kind roce_list"),
-        ("what an operation waits for", f"column after: {counted(waiting, 'message')} that wait"),
+        ("what an operation waits for", f"column after, of {counted(waiting, 'message')}"),
         ("computation between messages", "start: so long after what a message waits for"),
     ]
     matches = plan.matches
