@@ -12,7 +12,7 @@ import pytest
 
 import qcnlab
 from conftest import ROOT, CommandLine
-from qcnlab.formats.sonic.exporting import LINES
+from qcnlab.formats.sonic.exporting import CARD, LINES
 from qcnlab.formats.sonic.selecting import selects
 from test_sonic_files import SMALL
 
@@ -145,7 +145,8 @@ def test_what_a_card_cannot_say_is_told(cli: CommandLine) -> None:
     assert "warning: rp.alpha_kept = True: cards have False\n" in done.stderr
     assert re.search(r"warning: rp\.notice = \w+: cards have cnp\n", done.stderr)
     assert "warning: rp.steps_for = 100 Gb/s: cards have none\n" in done.stderr
-    done = cli("export", "mlxconfig", "incast-16-to-1-100g")
+    (cli.folder / "paper.toml").write_text(CARD.replace("CONNECTX", "SIGCOMM2015"))
+    done = cli("export", "mlxconfig", "paper.toml")
     assert "warning: rp.form = published: cards have nic\n" in done.stderr
     done = cli("export", "mlxconfig", "victim-of-pfc-40g", "--byte-reset-unit", "2")
     assert done.returncode == 2 and done.stderr.count("\n") == 1
