@@ -7,6 +7,7 @@ import random
 import re
 import shlex
 import shutil
+import sys
 from collections import Counter
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ import pytest
 
 import qcnlab
 from conftest import ROOT, CommandLine
+from qcnlab.errors import MissingPackage
 from qcnlab.formats import simai
 from qcnlab.formats.chakra import trace
 from qcnlab.formats.lines import FormatError
@@ -501,6 +503,12 @@ def test_hostile_workloads_end_in_one_line(
     assert before in text
     file.write_text(text.replace(before, after, 1), encoding="utf-8")
     assert told in refused(here, "simai.txt", *STAR, kind="simai")
+
+
+def test_without_protobuf_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "google.protobuf", None)
+    with pytest.raises(MissingPackage, match=r"google.protobuf: pip install 'qcnlab\[chakra\]'"):
+        schema.messages()
 
 
 def test_the_report_has_what_a_missing_system_file_means() -> None:

@@ -410,7 +410,7 @@ def test_a_binary_schedule_that_lies_is_refused(tmp_path: Path) -> None:
     file, whole = tmp_path / "schedule.bin", packed(drawn(1))
     draw = random.Random(1)
     refusals = 0
-    for number in range(400):
+    for number in range(200):
         data = bytearray(whole[: draw.randrange(8, len(whole))] if number % 2 else whole)
         for _ in range(number % 3):
             data[draw.randrange(8, len(data))] = draw.choice((0, 1, 255, 128))
@@ -420,7 +420,7 @@ def test_a_binary_schedule_that_lies_is_refused(tmp_path: Path) -> None:
         except FormatError as error:
             refusals += 1
             assert "\n" not in str(error)
-    assert refusals > 200
+    assert refusals > 100
     file.write_bytes(pack("<QIBB", 2342, 1, 0, 0))
     with pytest.raises(FormatError, match="used it up"):
         binary.read(file)
@@ -494,7 +494,7 @@ def test_no_octets_make_a_reader_fail_otherwise(tmp_path: Path) -> None:
         b"\n",
     ]
     refusals = 0
-    for _ in range(500):
+    for _ in range(200):
         file.write_bytes(
             b"num_ranks 1\nrank 0 {\n" + b" ".join(draw.choices(words, k=draw.randint(0, 12)))
         )
@@ -503,7 +503,7 @@ def test_no_octets_make_a_reader_fail_otherwise(tmp_path: Path) -> None:
         except FormatError as error:
             refusals += 1
             assert "\n" not in str(error)
-    assert refusals > 400
+    assert refusals > 150
 
 
 def test_the_guide_is_as_it_says(here: CommandLine) -> None:
