@@ -162,6 +162,24 @@ def test_bundles_speeds_and_oversubscription(here: CommandLine) -> None:
     assert "queue_up 1 of tier 1" in lost
 
 
+def test_two_tiers_are_leaves_and_spines(here: CommandLine) -> None:
+    text = "Nodes 8\nTiers 2\nPodsize 8\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 4\n"
+    text += "Radix_Up 2\nOversubscribed 2\nDownlink_Latency_ns 500\nTier 1\n"
+    text += "Downlink_speed_Gbps 100\nRadix_Down 2\nRadix_Up 9\nDownlink_Latency_ns 700\n"
+    (here.folder / "own.topo").write_text(text)
+    (here.folder / "own.cm").write_text("Nodes 8\nConnections 1\n0->7 start 0 size 9000\n")
+    report = imported(here, "own.cm", "own.topo", *STAR[:4])
+    links = {frozenset((link["a"], link["b"])): link["delay_s"] for link in _named(network(here))}
+    # Eight hosts of 100 Gb/s over 2 are four uplinks, to two spines with two ports each.
+    assert len(links) == 8 + 4
+    for leaf, spine in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        assert links[frozenset((f"tor{leaf}", f"agg{spine}"))] == 7e-7
+    assert "Radix_Up 9 of tier 1" in [entry["what"] for entry in report["not_modelled"]]
+    change(here.folder / "own.topo", "Podsize 8", "Podsize 4")
+    told = refused(here, "own.cm", "own.topo", *STAR[:4])
+    assert told == "own.topo: two tiers are one pod: Podsize must be 8, as Nodes is"
+
+
 def test_times_are_what_the_option_says(here: CommandLine) -> None:
     words = ("pairs.cm", *STAR[2:], "--mtu", "1024")
     report = imported(here, *words, "--times", "us")
@@ -265,7 +283,7 @@ HOSTILE = {
         ("Nodes 16\n", "", "Nodes is missing"),
         ("Nodes 16", "Nodes sixteen", "nodes: 'sixteen' is no whole number"),
         ("Tiers 3", "Tiers 4", "Tiers is 4: a tree has 2 or 3"),
-        ("Tiers 3", "Tiers 2", "Radix_Up of tier 1: the highest tier"),
+        ("Tiers 3", "Tiers 2", "tier 2 is there, but Tiers is 2"),
         ("Podsize 4", "Podsize 0", "Podsize is missing"),
         ("Tier 2", "Tier 3", "tier: 3 is not from 0 to 2"),
         ("Tier 2", "Tier 1", "tier 1 is there twice"),
