@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+import re
 import runpy
 from contextlib import chdir
 from pathlib import Path
@@ -368,3 +370,36 @@ def test_files_that_cannot_be_read_are_one_line(cli: CommandLine) -> None:
 def test_the_guide_names_every_rule() -> None:
     text = GUIDE.read_text(encoding="utf-8")
     assert all(f"| `{rule.name}` |" in text for rule in RULES)
+
+
+WORDS = (
+    '""',
+    '"-1"',
+    '"7-3"',
+    '"NULL"',
+    '"0m"',
+    '"9" * 30',
+    "null",
+    "{}",
+    "[]",
+    '"[X|y]"',
+    '"\\ud800"',
+)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_damaged_values_are_findings_or_one_line(tmp_path: Path, seed: int) -> None:
+    drawn = random.Random(seed)
+    files = THREE_TIERS["fabric"]()
+    known = {name: THREE_TIERS["rendered"](files[name]) for name in files
+             if name.split("/")[0] in ("tor1", "host1")}  # fmt: skip
+    for _ in range(6):
+        THREE_TIERS["write"](known, tmp_path)
+        name = drawn.choice(sorted(known))
+        value = drawn.choice(list(re.finditer(r'"[^"]*"|\d+', known[name])))
+        text = known[name][: value.start()] + drawn.choice(WORDS) + known[name][value.end() :]
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        try:
+            check([str(tmp_path)])
+        except FormatError as fault:
+            assert "\n" not in str(fault) and len(str(fault)) < 500
