@@ -57,6 +57,16 @@ SOURCES = {
 }
 """Words gathered from manuals, standards and papers, by where they are from."""
 TYPED = [word for each in SOURCES.values() for word in each.split(", ")]
+QUESTIONS = {
+    "drop": "drops",
+    "lost packets": "drops",
+    "lost frames": "drops",
+    "network card": "NIC",
+    "switch memory": "shared buffer",
+    "fair": "fairness",
+    "slow": "slowdown",
+}
+"""Words of people who look for something, and what is explained first."""
 UNLIKE = {
     "hadroom": "headroom",
     "pfc stom": "PFC storm",
@@ -85,6 +95,18 @@ def test_words_that_people_type_are_explained(word: str) -> None:
     assert "  (word)" in told or any(entry["kind"] != "word" for entry in entries)
 
 
+@pytest.mark.parametrize("word", QUESTIONS)
+def test_words_of_questions_lead_to_what_is_meant(word: str) -> None:
+    assert catalogue.find(word)[0]["name"] == QUESTIONS[word]
+
+
+def test_a_scheme_that_there_is_is_not_called_missing() -> None:
+    schemes = {plain_form(entry["name"]) for entry in catalogue.schemes()}
+    for word in words():
+        names = {plain_form(name) for name in (word["name"], *word["also"])}
+        assert word["modelled"] or names.isdisjoint(schemes), word["name"]
+
+
 def test_a_word_says_what_it_is_and_what_it_is_called_here() -> None:
     for word in words():
         sentences = re.split(r"(?<=[.:])\s", word["about"])
@@ -107,7 +129,8 @@ def test_words_of_vendors_lead_to_what_there_is() -> None:
     ("word", "lines"),
     [
         ("MTU", ["Also called maximum transmission unit, ", "Unit: B.", "Here: traffic.frame."]),
-        ("Swift", ["qcnlab does not model it.", "See also timely."]),
+        ("Swift", ["Here: swift.", "See also timely."]),
+        ("BBR", ["qcnlab does not model it."]),
         ("pfcwd", ["watchdog", "Here: watchdog.detect_after, watchdog.action."]),
         ("rpg_gd", ["scheme.rp.gd", "scheme.rp.cut_share"]),
         ("np_cnp_dscp", ["DSCP", "feedback.priority"]),
