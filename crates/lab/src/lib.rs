@@ -47,6 +47,8 @@ mod shipped;
 mod stepping;
 mod tables;
 mod tasks;
+#[cfg(feature = "threads")]
+mod threads;
 pub mod topology;
 #[cfg(feature = "threads")]
 mod workers;
