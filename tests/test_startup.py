@@ -64,6 +64,7 @@ STARTS: dict[str, tuple[int, int, set[str]]] = {
     "compare no-such-scenario": (2, 215, HEAVY),
     "fct nowhere": (2, 195, HEAVY),
     "explain-run nowhere": (2, 195, HEAVY),
+    "collective nowhere": (2, 195, HEAVY),
     "report nowhere": (2, 215, HEAVY),
     "plot nowhere": (2, 220, HEAVY),
     "deadlock no-such-scenario": (2, 195, HEAVY),

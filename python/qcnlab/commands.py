@@ -35,6 +35,10 @@ COMMANDS = {
     ),
     "plot": ("file_commands:plot", "Draw the figures of a run, sweep or demo; print their paths."),
     "fct": ("flow_commands:fct", "Print completion times and slowdowns of the flows of runs."),
+    "collective": (
+        "flow_commands:collective",
+        "Tell how long a run's collective operations took, and why.",
+    ),
     "explain-run": (
         "explain_run:explain_run",
         "Tell what happened in a run, in words for a ticket.",
@@ -74,7 +78,7 @@ COMMANDS = {
 GROUPS = {
     "Run": ("run", "sweep", "tune", "check"),
     "Compare": ("compare", "demo"),
-    "Look": ("report", "plot", "fct", "explain-run", "lab"),
+    "Look": ("report", "plot", "fct", "collective", "explain-run", "lab"),
     "Theory": ("analyse", "warmup"),
     "Operate": ("headroom", "deadlock", "lint"),
     "Frames": ("frames", "conform", "mib", "dissector"),

@@ -33,6 +33,7 @@ EXAMPLES = {
     "explain-run": ("explain-run runs/FOLDER", "explain-run runs/FOLDER --flows 10 --json"),
     "lint": ("lint fabric", "lint leaf1.json leaf2.json host1=mlxconfig.txt --json"),
     "fct": ("fct runs/FOLDER", "fct runs/FOLDER --buckets '10 KB,1 MB' --csv"),
+    "collective": ("collective runs/FOLDER", "collective runs/FOLDER --json"),
     "compare": (
         "compare runs/ONE runs/OTHER",
         f"compare {INCAST} -s scheme.name=none,dcqcn,hpcc -o compare.svg",

@@ -1,4 +1,4 @@
-"""The commands about completion times and several runs: `fct` and `compare`."""
+"""The commands about completion times and several runs: `fct`, `collective` and `compare`."""
 
 from __future__ import annotations
 
@@ -145,6 +145,29 @@ def _without_figure(style: Style, panel: Panel | None = None) -> None:
         raise typer.BadParameter("--style is for a figure: give -o FILE")
     if panel is not None:
         raise typer.BadParameter("--panel is for a figure: give -o FILE")
+
+
+def collective(
+    folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    every: Annotated[
+        bool, typer.Option("--all", help="Name all rounds, ranks and ports, however many.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Tell how long the collective operations of a run took, and why.
+
+    By operation, round and rank, with bandwidths, the lower bound for the schedule on this fabric,
+    and the parts of the slowest rank's time. Exits with 1 if an operation did not end.
+    """
+    from qcnlab.results import open_run
+
+    table = open_run(folder).collectives()
+    if as_json:
+        print(json.dumps(table.summary(), indent=2))
+    else:
+        print(table.text(every=every))
+    if any(record["completion_s"] is None for record in table.records()):
+        raise typer.Exit(1)
 
 
 def _opened(folders: list[Path]) -> tuple[list[Result], list[str]]:

@@ -52,6 +52,10 @@ def metrics_text(result: Result, *, every: bool = False) -> str:
         note += f"\n\n{SPLIT}"
     if {row[0] for row in told}.intersection(applicable.OF_PORT):
         note += f"\n\nThe bottleneck is {result.summary['bottleneck']['port']}."
+    if "collectives" in result.summary:
+        from qcnlab.collectives import Collectives
+
+        note += f"\n\n{Collectives(result).short()}"
     if len(told) < len(all_):
         note += f"\n\nNot shown, but with --all:\n{_not_shown(result, all_)}"
     return f"{head(result)}\n\n{text.table(header(result), told, left=4)}{note}"

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
+    from qcnlab.collectives import Collectives
     from qcnlab.completion import Completions
 
 
@@ -317,6 +318,24 @@ class Result:
         from qcnlab.completion import Completions
 
         return Completions(self, by, buckets, base, percentile)
+
+    def collectives(self) -> Collectives:
+        """Return how long collective operations took, and why.
+
+        Returns
+        -------
+        Collectives
+            By operation, round and rank, with bandwidths, the lower bound, and the parts of the
+            slowest rank's time.
+
+        Raises
+        ------
+        AnalysisError
+            If no traffic is of kind ``collective``.
+        """
+        from qcnlab.collectives import Collectives
+
+        return Collectives(self)
 
     def congestion_tree(self, replication: int = 0) -> pl.DataFrame:
         """Sum the pauses of one replication: which link was stopped because of which queue.

@@ -32,6 +32,8 @@ pub(crate) struct QueuePair {
     pub(crate) unanswered: Unanswered,
     /// When the last octet reached the receiver; [`Instant::NEVER`] before.
     pub(crate) received: Instant,
+    /// When the packet that completed the message was sent, and its octets.
+    pub(crate) completing: (Instant, u16),
 }
 
 /// Packets that reached a receiver since its last acknowledgement.
@@ -63,6 +65,7 @@ impl QueuePair {
             wake: Instant::NEVER,
             unanswered: Unanswered::default(),
             received: Instant::NEVER,
+            completing: (Instant::NEVER, 0),
         }
     }
 

@@ -240,6 +240,10 @@ pub struct RoceTally {
     pub trimmed: u64,
     /// When the last octet reached the receiver; [`Instant::NEVER`] if that did not happen.
     pub received: Instant,
+    /// When the packet that completed the message left its sender; [`Instant::NEVER`] if none did.
+    pub last_sent: Instant,
+    /// Octets of that packet.
+    pub last_octets: u64,
 }
 
 /// Totals of one congestion point.

@@ -1,5 +1,6 @@
 //! Metrics: each is defined once, in words and in code, and has a window of time where the definition allows it.
 
+mod collective;
 mod completion;
 mod flow_octets;
 mod in_window;
@@ -17,6 +18,7 @@ use qcnlab_sim::Finished;
 use tallies::SampleStats;
 use view::{RunView, mean, took_ms};
 
+pub(crate) use collective::CollectiveRun;
 pub(crate) use completion::{Completion, completions};
 pub use in_window::{Traces, WINDOW_METRICS, WindowError, WindowMetric, metric_in_window};
 pub(crate) use meter::Meter;

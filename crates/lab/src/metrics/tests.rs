@@ -314,6 +314,8 @@ fn totals_are_those_of_the_engine() {
         timeouts: 3,
         trimmed: 905,
         received: Instant::from_ps(906),
+        last_sent: Instant::from_ps(907),
+        last_octets: 908,
     };
     let flow = |total_bytes, finished, tcp| FlowTally { total_bytes, finished, tcp, ..FlowTally::default() };
     let flows = vec![

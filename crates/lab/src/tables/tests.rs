@@ -138,6 +138,8 @@ fn flows(n: u64) -> Vec<FlowTally> {
         timeouts: 72 + n,
         trimmed: 95_000,
         received: Instant::from_ps(94_000 * US),
+        last_sent: Instant::from_ps(93_000 * US),
+        last_octets: 92_000,
     };
     vec![flow(100), second, FlowTally { roce: Some(roce), ..flow(300) }]
 }

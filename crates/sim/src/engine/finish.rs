@@ -236,5 +236,7 @@ fn roce_totals(pair: &QueuePair) -> RoceTally {
         timeouts: stats.timeouts,
         trimmed: stats.trimmed,
         received: pair.received,
+        last_sent: pair.completing.0,
+        last_octets: u64::from(pair.completing.1),
     }
 }

@@ -49,6 +49,7 @@ impl Engine {
         let completes = pair.received == Instant::NEVER && pair.receiver.finished();
         if completes {
             pair.received = now;
+            pair.completing = (self.network.packets.get(id).sent_at, frame.octets() as u16);
         }
         pair.unanswered.packets += 1;
         pair.unanswered.marked += u32::from(frame.mark() != 0);
