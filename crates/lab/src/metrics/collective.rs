@@ -33,7 +33,7 @@ pub(crate) struct CollectiveRun<'a> {
 
 /// What the time from the start of an operation to a rank's completion went by with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Parts {
+pub(crate) struct TimeParts {
     /// Before the first message of the chain started.
     pub(crate) later_start: Span,
     /// Computation between messages, with their jitter.
@@ -46,7 +46,7 @@ pub(crate) struct Parts {
     pub(crate) acknowledgement: Span,
 }
 
-impl Parts {
+impl TimeParts {
     fn all(&self) -> [(&'static str, Span); 7] {
         [
             ("later_start_s", self.later_start),
@@ -59,7 +59,7 @@ impl Parts {
         ]
     }
 
-    fn add(&mut self, other: &Parts) {
+    fn add(&mut self, other: &TimeParts) {
         self.later_start = self.later_start + other.later_start;
         self.computation = self.computation + other.computation;
         self.serialisation = self.serialisation + other.serialisation;
@@ -79,11 +79,11 @@ impl Parts {
 }
 
 /// A message of the chain that ends with a rank's last one.
-pub(crate) struct Link {
+pub(crate) struct ChainLink {
     /// Position among the operation's messages.
     pub(crate) message: usize,
     /// From its start to when the next one could start, without what lies before its start.
-    pub(crate) parts: Parts,
+    pub(crate) parts: TimeParts,
     /// When it started.
     pub(crate) started: Instant,
 }
@@ -174,7 +174,7 @@ impl<'a> CollectiveRun<'a> {
 
     /// Return the chain of messages that ends with the last one to come, the first of them first: each was the last that the next
     /// one waited for. `None` if something did not come.
-    pub(crate) fn chain(&self) -> Option<Vec<Link>> {
+    pub(crate) fn chain(&self) -> Option<Vec<ChainLink>> {
         let end = self.ended()?;
         let mut number = (0..self.messages.len()).find(|number| self.received(*number) == Some(end))?;
         let mut until = end;
@@ -190,7 +190,7 @@ impl<'a> CollectiveRun<'a> {
                 Some((_, at)) => parts.computation = started.since(at),
                 None => parts.later_start = started.since(self.began()?),
             }
-            chain.push(Link { message: number, parts, started });
+            chain.push(ChainLink { message: number, parts, started });
             let Some((before, at)) = last else { break };
             (number, until) = (before, at);
         }
@@ -207,7 +207,7 @@ impl<'a> CollectiveRun<'a> {
     }
 
     /// The parts of a message's time from its start until the next one could start.
-    fn parts(&self, number: usize, until: Instant) -> Parts {
+    fn parts(&self, number: usize, until: Instant) -> TimeParts {
         let (started, roce) = (self.tally(number).started, self.roce(number));
         let took = roce.received.since(started);
         let flow = self.first + number;
@@ -223,13 +223,13 @@ impl<'a> CollectiveRun<'a> {
         let in_network = beyond(roce.received.since(roce.last_sent), on_its_way_alone).min(waited);
         let moving = took - waited;
         let propagation = delays.min(moving);
-        Parts {
+        TimeParts {
             serialisation: moving - propagation,
             propagation,
             waiting_at_sender: waited - in_network,
             waiting_in_network: in_network,
             acknowledgement: until.since(roce.received.min(until)),
-            ..Parts::default()
+            ..TimeParts::default()
         }
     }
 
@@ -318,7 +318,7 @@ impl<'a> CollectiveRun<'a> {
     }
 
     /// How long ports on the way of a message were paused while it was sent, the longest of them; `None` without a record.
-    fn paused(&self, link: &Link, until: Instant) -> Span {
+    fn paused(&self, link: &ChainLink, until: Instant) -> Span {
         let pauses = &self.done.trace.pauses;
         let way = &self.fabric.flows[self.first + link.message].paths[0];
         let mut of_port: BTreeMap<u32, u64> = BTreeMap::new();
@@ -409,9 +409,9 @@ impl<'a> CollectiveRun<'a> {
         starts.into_iter().zip(self.completed()).zip(missing).map(one).collect()
     }
 
-    fn slowest_json(&self, chain: &[Link]) -> Value {
+    fn slowest_json(&self, chain: &[ChainLink]) -> Value {
         let busy = self.busy();
-        let mut parts = Parts::default();
+        let mut parts = TimeParts::default();
         let mut of_port: BTreeMap<u32, (Span, u32)> = BTreeMap::new();
         let (mut again, mut timeouts) = (0, 0);
         let mut links = Vec::with_capacity(chain.len());

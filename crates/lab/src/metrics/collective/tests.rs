@@ -87,7 +87,7 @@ const fn acknowledged(packets: u64) -> u64 {
     message(packets) + 2 * A + D
 }
 
-/// Parts of 10 KB are 10 packets. From the second step on a rank first answers the part that came, which is no part of the bound:
+/// TimeParts of 10 KB are 10 packets. From the second step on a rank first answers the part that came, which is no part of the bound:
 /// 14 steps of an all-reduce, 7 of its halves.
 #[test]
 fn rings_take_their_steps() {
