@@ -256,6 +256,17 @@ def of_functions(seen: Seen) -> Iterator[tuple[str, str, str]]:
 # Keys of scenarios.
 
 
+def expanded(node: Any, tables: dict[str, Any]) -> Any:
+    """Return a part of the schema with what it refers to in the place of each reference."""
+    if isinstance(node, list):
+        return [expanded(inner, tables) for inner in node]
+    if not isinstance(node, dict):
+        return node
+    if "$ref" in node:
+        return expanded(tables[node["$ref"].removeprefix("#/$defs/")], tables)
+    return {word: expanded(inner, tables) for word, inner in node.items() if word != "$defs"}
+
+
 def keys(node: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
     """Every key of the schema with what it says, once for each kind of table that has it."""
     for key, value in node.get("properties", {}).items():
@@ -338,7 +349,8 @@ def of_keys(texts: Iterable[str]) -> Iterator[tuple[str, str, str]]:
     """Rows of the list, as for functions."""
     used = used_keys(texts)
     known: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for key, value in keys(json.loads(SCHEMA.read_text(encoding="utf-8"))):
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    for key, value in keys(expanded(schema, schema["$defs"])):
         known[key].append(value)
     for key, of in known.items():
         values = used.get(key, set())
