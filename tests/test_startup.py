@@ -92,6 +92,13 @@ STARTS: dict[str, tuple[int, int, set[str]]] = {
     "live run no-such-scenario": (2, 200, HEAVY),
     "live compare no-such-scenario": (2, 200, HEAVY),
     "conform cp nowhere": (2, 185, HEAVY),
+    "conform rp nowhere": (2, 180, HEAVY),
+    "demo --no-such-option": (2, 195, HEAVY),
+    "dissector --no-such-option": (2, 180, HEAVY),
+    "infer --no-such-option": (2, 180, HEAVY),
+    "live doctor --no-such-option": (2, 200, HEAVY),
+    "live up no-such-scenario": (2, 200, HEAVY),
+    "validate --no-such-option": (2, 195, HEAVY),
 }
 """For each command: its exit code, the most modules, and those that it must not import."""
 
@@ -129,6 +136,11 @@ def test_a_command_imports_no_more_than_it_needs(line: str, tmp_path: Path) -> N
     assert code == expected
     assert modules.isdisjoint(not_needed), sorted(modules & not_needed)
     assert len(modules) <= most
+
+
+def test_every_command_is_started() -> None:
+    started = {" ".join(shlex.split(line)[:length]) for line in STARTS for length in (1, 2)}
+    assert set(every_command()) <= started
 
 
 def test_the_list_of_commands_says_what_each_of_them_does() -> None:

@@ -71,6 +71,23 @@ EXAMPLES = {
         "import flows flows.csv --map src=SRC,dst=DST,bytes=SIZE,start=TIME:ms "
         "--rate '25 Gb/s' --delay '1 us' --duration '10 ms' -o flows.toml",
     ),
+    "import htsim": (
+        "import htsim ring.cm tree.topo --times ps --duration '1 ms' -o scenario.toml",
+        "import htsim pairs.cm --times us --duration '1 ms' --rate '100 Gb/s' --delay '1 us' "
+        "-o star.toml",
+    ),
+    "import goal": (
+        "import goal step.goal --duration '10 ms' --rate '100 Gb/s' --delay '1 us' "
+        "-o scenario.toml",
+    ),
+    "import chakra": (
+        "import chakra step.0.et step.1.et --duration '10 ms' --rate '100 Gb/s' --delay '1 us' "
+        "-o scenario.toml",
+    ),
+    "import simai": (
+        "import simai simai.txt --duration '10 ms' --rate '400 Gb/s' --delay '500 ns' "
+        "-o simai.toml",
+    ),
     "import sonic": (
         "import sonic fabric/clean -o fabric.toml",
         "import sonic leaf1=config_db.json host1=mlxconfig.txt -o small.toml",
@@ -78,6 +95,8 @@ EXAMPLES = {
     "export sonic": ("export sonic fabric.toml --hwsku ACS-MSN4700 -o patch",),
     "export mlxconfig": ("export mlxconfig fabric.toml > set.sh",),
     "export hpcc": ("export hpcc runs/FOLDER -o results",),
+    "export htsim": ("export htsim scenario.toml -o matrix",),
+    "export goal": ("export goal scenario.toml -o schedule",),
     "live doctor": ("live doctor",),
     "live run": (f"live run {STAR}", f"live run {STAR} --scale 1000 --traffic iperf3"),
     "live compare": (f"live compare {STAR}",),
