@@ -154,7 +154,7 @@ def collective(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Tell how long the collective operations of a run took, and why.
+    """Tell how long a run's collective operations took, and why.
 
     By operation, round and rank, with bandwidths, the lower bound for the schedule on this fabric,
     and the parts of the slowest rank's time. Exits with 1 if an operation did not end.
