@@ -202,7 +202,7 @@ def test_the_command(paused: qcnlab.Result, cli: CommandLine, tmp_path: Path) ->
     assert told == json.loads(json.dumps(explanation(paused)))
     wrong = cli("explain-run", "run", "--replication", "2")
     assert (wrong.returncode, wrong.stdout) == (2, "")
-    assert wrong.stderr == "error: run: replication 2 of 2; they are counted from 0\n"
+    assert wrong.stderr == "error: run: no replication 2: there are 2, numbered from 0\n"
     assert cli("explain-run", "nowhere").returncode == 2
 
 

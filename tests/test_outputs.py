@@ -193,6 +193,16 @@ def test_the_dissector_overwrites_nothing_else(cli: CommandLine) -> None:
     assert own.read_text(encoding="utf-8") == "-- mine"
 
 
+def test_what_compare_keeps_is_refused_before_anything_runs(here: CommandLine) -> None:
+    before = contents(here.folder)
+    for target in ("run", "mine.toml", "/", LONG):
+        # A run of this length would take hours.
+        done = here("compare", HOTSPOT, "-s", "duration=900 s,901 s", "--keep", target)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+        assert "another with --keep DIR" in done.stderr
+    assert contents(here.folder) == before
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -200,6 +210,9 @@ def test_the_dissector_overwrites_nothing_else(cli: CommandLine) -> None:
         ("plot", LONG), ("mib", LONG), ("check", LONG), ("run", f"/{LONG}.toml"),
         ("run", HOTSPOT, "-o", LONG), ("demo", "--quick", "-o", LONG),
         ("sweep", HOTSPOT, "--vary", "seed=1,2", "-o", LONG), ("validate", "1.5", "-o", LONG),
+        ("explain-run", LONG), ("collective", LONG), ("deadlock", LONG), ("lint", LONG),
+        ("export", "hpcc", HOTSPOT, "-o", LONG), ("export", "sonic", HOTSPOT, "-o", LONG),
+        ("import", "htsim", LONG, "--times", "ps", "--duration", "1 ms", "-o", "x.toml"),
         ("validate", "--book", LONG), ("dissector", "--install", "--folder", LONG),
     ],
     ids=lambda words: " ".join(words).replace(LONG, "LONG"),

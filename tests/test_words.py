@@ -51,6 +51,25 @@ SOURCES = {
         "lot, steady state, confidence interval, go-back-N, selective repeat, IRN, reordering, "
         "phase margin, backpressure, flow control"
     ),
+    "counters of adapters: mlx5, ethtool": (
+        "out_of_sequence, packet_seq_err, rx_prio3_pause, tx_prio3_pause, rx_discards_phy, "
+        "np_cnp_sent, np_ecn_marked_roce_packets, rp_cnp_handled, rp_cnp_ignored, "
+        "roce_slow_restart, local_ack_timeout, RNR NAK, CQE, mlnx_qos, lldptool, cma_roce_tos"
+    ),
+    "AI fabrics: drafts on benchmarking, vendors' designs, collective libraries": (
+        "JCT, job completion time, roofline, busbw, algbw, bus bandwidth, straggler, scale-out, "
+        "scale-up, NVLink, rail-optimized, SHARP, NCCL, collective, all-gather, reduce-scatter, "
+        "all-to-all, broadcast, barrier, expert parallelism, pipeline parallelism, "
+        "hash polarization, incast ratio, SRD, NVMe-oF, iSCSI, QoS, TC_TO_PRIORITY_GROUP_MAP, "
+        "MAP_PFC_PRIORITY_TO_QUEUE, PORT_QOS_MAP, buffer carving, ASIC, Tomahawk, Spectrum, "
+        "burst size, wire speed, gray failure, NetFlow, offered load, starvation, DSCP-PFC, "
+        "VLAN priority"
+    ),
+    "other simulators and their files": (
+        "ns-3, htsim, ASTRA-sim, SimAI, GOAL, LogGOPS, Chakra, web_search, fb_hadoop, "
+        "halving_doubling"
+    ),
+    "other transports": "AccECN, QUIC, RACK, receive window, TSO, GRO, Copa, Annulus, Falcon",
     "Ultra Ethernet": (
         "UEC, Ultra Ethernet, NSCC, RCCC, packet trimming, LLR, CBFC, entropy value"
     ),

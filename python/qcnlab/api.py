@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qcnlab import _core
-from qcnlab.errors import scenario_error
+from qcnlab.errors import ScenarioError, scenario_error
+from qcnlab.folders import is_there
 from qcnlab.values import MOST_JOBS, MOST_REPS, MOST_SEED, plain, within
 
 if TYPE_CHECKING:
@@ -364,7 +365,7 @@ def load(source: str | PathLike[str]) -> Scenario:
         raise TypeError(f"{source!r} is no scenario: give the name of one, or a file")
     text = fspath(source)
     if isinstance(source, str) and not _is_path(text):
-        return Scenario(_core.Scenario.shipped(text))
+        return Scenario(_shipped(text))
     return Scenario(_core.Scenario.from_bytes(_read(text), text))
 
 
@@ -481,6 +482,18 @@ def _core_of(scenario: Scenario) -> _core.Scenario:
     if not isinstance(scenario, Scenario):
         raise TypeError(f"{scenario!r} is not a Scenario; qcnlab.load(...) returns one")
     return scenario._core
+
+
+def _shipped(name: str) -> _core.Scenario:
+    """Return a shipped scenario; say how to name the file where there is one of that name."""
+    try:
+        return _core.Scenario.shipped(name)
+    except ScenarioError:
+        if is_there(Path(name)) and Path(name).is_file():
+            raise scenario_error(
+                f"unknown scenario '{name}'", hint=f"for the file of that name write ./{name}"
+            ) from None
+        raise
 
 
 def _is_path(text: str) -> bool:

@@ -92,9 +92,10 @@ def find(name: str) -> list[Entry]:
     Parameters
     ----------
     name : str
-        A metric, scheme, preset or scenario; a parameter by its whole key, by its last part, or by
-        one of its aliases, or a name in one; or a word of the field. Case does not matter, nor do
-        hyphens and blanks.
+        A metric, scheme, preset, scenario or distribution of sizes; a parameter by its whole key,
+        by its last part, or by one of its aliases, or a name in one; a word of the field; or what
+        a parameter can be, such as ``halving_doubling``. Case does not matter, nor do hyphens and
+        blanks.
 
     Returns
     -------
@@ -112,6 +113,7 @@ def find(name: str) -> list[Entry]:
     entries = _called(name) + [
         entry for other in aliases().get(form, []) for entry in _called(other)
     ]
+    entries = entries or _choices().get(form, [])
     if entries:
         return list({id(entry): entry for entry in entries}.values())
     near = nearest(name, _meanings())
@@ -130,6 +132,23 @@ def _called(name: str) -> list[Entry]:
     wanted, form = name.strip().lower(), plain_form(name)
     exact = [entry for called, entry in _index() if wanted in called]
     return exact or [entry for called, entry in _index() if form in map(plain_form, called)]
+
+
+@cache
+def _choices() -> dict[str, list[Entry]]:
+    """Return what parameters can be by its plain form, other than schemes and presets."""
+    from qcnlab.words import plain_form
+
+    choices: dict[str, list[Entry]] = {}
+    for entry in parameters():
+        if entry["key"] in ("scheme.name", "scheme.preset"):
+            continue
+        for choice in entry["choices"] or []:
+            one = {"kind": "choice", "key": entry["key"], **choice}
+            same = choices.setdefault(plain_form(choice["name"]), [])
+            if one not in same:
+                same.append(one)
+    return choices
 
 
 @cache
@@ -160,6 +179,8 @@ def explain(entries: list[Entry], columns: int) -> str:
         "scenario": _scenario,
         "parameter": _parameter,
         "word": _word,
+        "sizes": _sizes,
+        "choice": _choice,
     }
     return "\n\n".join(tell[entry["kind"]](entry, columns) for entry in _merged(entries))
 
@@ -184,6 +205,8 @@ def _index() -> list[tuple[set[str], Entry]]:
             index.append((called, {"kind": "preset", "scheme": entry["name"], **preset}))
     for entry in scenarios():
         index.append(({entry["name"]}, {"kind": "scenario", **entry}))
+    for entry in sizes():
+        index.append(({entry["name"]}, {"kind": "sizes", **entry}))
     for entry in field_words():
         called = {word.lower() for word in (entry["name"], *entry["also"])}
         index.append((called, {"kind": "word", **entry}))
@@ -330,6 +353,19 @@ def _scenario(entry: Entry, columns: int) -> str:
     if entry["source"]:
         lines.append(paragraphs(f"Source: {entry['source']}", columns, "  "))
     return "\n".join([*lines, "", entry["text"].rstrip("\n")])
+
+
+def _sizes(entry: Entry, columns: int) -> str:
+    lines = [_head("sizes of flows", entry["name"])]
+    lines.append(paragraphs(f"{entry['about']}.", columns, "  "))
+    lines.append(f"  Mean: {entry['mean_bytes']:,.0f} B.")
+    lines.append(f"  Here: traffic.sizes = '{entry['name']}'.")
+    return "\n".join(lines)
+
+
+def _choice(entry: Entry, columns: int) -> str:
+    head = _head(f"choice of {entry['key']}", entry["name"])
+    return "\n".join([head, paragraphs(entry["about"], columns, "  ")])
 
 
 def _parameter(entry: Entry, columns: int) -> str:

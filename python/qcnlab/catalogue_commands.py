@@ -82,8 +82,8 @@ def explain(
     name: Annotated[
         str,
         typer.Argument(
-            help="A word of the field, metric, scheme, preset, scenario, or parameter (key, last "
-            "part, alias).",
+            help="A word of the field, metric, scheme, preset, scenario, distribution of sizes, or "
+            "parameter (key, last part, alias, choice).",
             autocompletion=shell_words.known_names,
         ),
     ],

@@ -119,7 +119,7 @@ def explanation(result: Result, replication: int = 0, flows: int = 5) -> dict[st
 
     count = result.summary["replications"]
     if not 0 <= replication < count:
-        raise IndexError(f"replication {replication} of {count}; they are counted from 0")
+        raise IndexError(f"no replication {replication}: there are {count}, numbered from 0")
     run = _Run(result, replication)
     pauses = run.table("pauses").sort("time_s")
     left_out = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import nullcontext
 from enum import StrEnum
 from itertools import product
 from pathlib import Path
@@ -252,13 +253,14 @@ def compare(
     from qcnlab import comparison, endings, intervals
     from qcnlab.folders import NewFolder
 
-    folder = NewFolder(keep) if keep is not None else None
-    results = _results(runs, changes or [], seed, reps, jobs, with_intervals=with_intervals)
-    level = intervals.LEVEL if with_intervals else None
-    compared = comparison.compare(results, metrics=metric or [], level=level)
-    if folder is not None:
-        with folder:
+    folder = NewFolder(keep, option="--keep") if keep is not None else None
+    with folder or nullcontext():
+        results = _results(runs, changes or [], seed, reps, jobs, with_intervals=with_intervals)
+        level = intervals.LEVEL if with_intervals else None
+        compared = comparison.compare(results, metrics=metric or [], level=level)
+        if folder is not None:
             comparison.keep(compared, folder.path)
+    if folder is not None:
         print(f"kept in {keep}", file=sys.stderr)
     shown(compared, as_csv, as_markdown, as_latex, as_json)
     if out is not None:

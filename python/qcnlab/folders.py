@@ -210,6 +210,8 @@ class NewFolder:
         The folder's own name. A path that exists is refused.
     numbered : bool, default False
         Take ``final-2``, ``final-3``, ... instead where `final` exists.
+    option : str, default "-o"
+        The option that names the folder, for messages.
 
     Attributes
     ----------
@@ -222,8 +224,9 @@ class NewFolder:
     path: Path
     final: Path
 
-    def __init__(self, final: Path, *, numbered: bool = False) -> None:
+    def __init__(self, final: Path, *, numbered: bool = False, option: str = "-o") -> None:
         self.final = final
+        self._option = option
         self._stem = final.name
         self._numbered = numbered
         self._made: list[Path] = []
@@ -254,7 +257,7 @@ class NewFolder:
             self._remove()
             raise FolderError(
                 f"cannot write the folder '{self.final}': {error.strerror or error}; "
-                "choose another with -o DIR"
+                f"choose another with {self._option} DIR"
             ) from error
         return self
 
@@ -294,7 +297,7 @@ class NewFolder:
         if not self._numbered:
             raise FolderError(
                 f"the folder '{self.final}' exists already and is left as it is; "
-                "remove it or choose another with -o DIR"
+                f"remove it or choose another with {self._option} DIR"
             )
         free = (self.final.with_name(f"{self._stem}-{number}") for number in count(2))
         self.final = next(path for path in free if not os.path.lexists(path))

@@ -110,7 +110,7 @@ def run_figure(result: Result, replication: int = 0) -> Figure:
     """
     count = result.summary["replications"]
     if not 0 <= replication < count:
-        raise IndexError(f"replication {replication} of {count}; they are counted from 0")
+        raise IndexError(f"no replication {replication}: there are {count}, numbered from 0")
     known = facts(result)
     rates = one(result.rates.to_polars(), replication)
     if rates["current_rate_bps"].n_unique() == 1:

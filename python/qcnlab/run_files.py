@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from qcnlab import _core
 from qcnlab.errors import FolderError
-from qcnlab.folders import is_folder, is_partial, read_summed
+from qcnlab.folders import is_folder, is_partial, is_there, read_summed
 from qcnlab.tables import NAMES, Table
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ OTHERS = {
 
 def check_files(path: Path) -> None:
     """Raise `FolderError` that says what `path` is if it is no complete run folder."""
+    if is_there(path) and not path.is_dir():
+        raise FolderError(f"'{path}' is not a run folder but a file")
     if not is_folder(path):
         raise FolderError(f"'{path}' is not a run folder: there is no such folder")
     for name, what in OTHERS.items():

@@ -47,7 +47,7 @@ def congestion_tree(result: Result, replication: int = 0) -> pl.DataFrame:
     """
     count = result.summary["replications"]
     if not 0 <= replication < count:
-        raise IndexError(f"replication {replication} of {count}; they are counted from 0")
+        raise IndexError(f"no replication {replication}: there are {count}, numbered from 0")
     pauses = one(result.pauses.to_polars(), replication)
     lasted = (pl.col("until_s") - pl.col("time_s")).sum()
     end = facts(result).duration_s

@@ -23,6 +23,16 @@ SHOWN = 40
 """Characters of a value that an error repeats."""
 
 
+PACKED = {
+    b"\x1f\x8b": ("gzip", "gunzip"),
+    b"\x28\xb5\x2f\xfd": ("zstd", "unzstd"),
+    b"\xfd7zXZ": ("xz", "unxz"),
+    b"BZh": ("bzip2", "bunzip2"),
+    b"PK\x03\x04": ("a zip archive", "unzip"),
+}
+"""How compressed files start, what they are, and what unpacks them."""
+
+
 class FormatError(Error):
     """A file that cannot be read as its format; `str` says file, line, value and what to do."""
 
@@ -83,6 +93,13 @@ def shown(word: bytes) -> str:
     text = word[:SHOWN].decode("ascii", "backslashreplace")
     text = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
     return f"'{text}'" + ("..." if len(word) > SHOWN else "")
+
+
+def refuse_packed(path: Path, start: bytes) -> None:
+    """Raise `FormatError` that says what unpacks a file, if it is compressed by how it starts."""
+    for mark, (name, unpack) in PACKED.items():
+        if start.startswith(mark):
+            raise FormatError(f"{path}: this is {name}: unpack it first, with {unpack}")
 
 
 class Row(NamedTuple):
@@ -166,6 +183,8 @@ def _texts(path: Path) -> Iterator[tuple[int, bytes]]:
             number = octets = 0
             while text := file.readline(LONGEST + 1):
                 number += 1
+                if number == 1:
+                    refuse_packed(path, text)
                 octets += len(text)
                 if len(text) > LONGEST:
                     raise FormatError(

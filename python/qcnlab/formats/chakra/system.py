@@ -7,7 +7,7 @@ import re
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from qcnlab.formats.lines import FormatError, shown
+from qcnlab.formats.lines import FormatError, refuse_packed, shown
 from qcnlab.formats.schedules.collectives import ALGORITHMS, ALL_TO_ALL, DIRECT, KINDS, RING
 
 if TYPE_CHECKING:
@@ -23,11 +23,17 @@ DEFAULTS = {kind: DIRECT if kind == ALL_TO_ALL else RING for kind in KINDS}
 """How collectives are carried out where no file says it."""
 
 
+def _text(path: Path) -> str:
+    data = path.read_bytes()
+    refuse_packed(path, data)
+    return data.decode("utf-8")
+
+
 def _json(path: Path) -> Any:
     try:
         if path.stat().st_size > LARGEST:
             raise FormatError(f"{path}: the file has more than {LARGEST} octets")
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(_text(path))
     except OSError as error:
         raise FormatError(f"cannot read '{path}': {error.strerror or error}") from error
     except RecursionError:
@@ -155,7 +161,7 @@ def _arrays(path: Path) -> dict[str, Any]:
     try:
         if path.stat().st_size > LARGEST:
             raise FormatError(f"{path}: the file has more than {LARGEST} octets")
-        text = path.read_text(encoding="utf-8")
+        text = _text(path)
     except OSError as error:
         raise FormatError(f"cannot read '{path}': {error.strerror or error}") from error
     except UnicodeDecodeError:

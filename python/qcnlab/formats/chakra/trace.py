@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
-from qcnlab.formats.lines import LONG, FormatError
+from qcnlab.formats.lines import LONG, FormatError, refuse_packed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -66,6 +66,7 @@ def read(path: Path, classes: dict[str, Any], *, control: bool = True) -> Iterat
 
     try:
         with path.open("rb") as file:
+            refuse_packed(path, file.peek())
             start, data = 0, _next(path, file, 0)
             if data is None:
                 raise FormatError(f"{path}: the file is empty: a trace begins with its version")
