@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -101,6 +101,43 @@ def test_replications_stand_together() -> None:
     }
     worst = max(record["completion_s"] for record in operations.records())
     assert f"{text.duration(worst)} in the slowest replication" in operations.short()
+
+
+def test_replications_that_did_not_end_are_told_beside_those_that_did(ring: qcnlab.Result) -> None:
+    (record,) = ring.collectives().records()
+    unfinished: dict[str, Any] = {
+        "completion_s": None,
+        "messages_received": 40,
+        "waiting_for": {"under_way": 3, "first": "host1->host2#9"},
+    }
+    slower = {"completion_s": 2 * record["completion_s"], "ratio": 2 * record["ratio"]}
+    changes: tuple[dict[str, Any], ...] = ({}, slower, unfinished)
+    records = [{**record, **change, "replication": k} for k, change in enumerate(changes)]
+    other = {**record, "traffic": 1, "size_bytes": 1000}
+    summary = {**ring.summary, "collectives": [*records, other]}
+    told = qcnlab.Result(ring.config, summary, {}, ring.table).collectives().short().splitlines()
+    title = "all_reduce (ring) of 8 MB among 8 ranks, traffic.0"
+    assert told[:2] == [
+        f"{title}: did not end in 1 of 3 replications",
+        "  40 of 112 messages came; 3 were under way, the first host1->host2#9",
+    ]
+    best, worst = (text.duration(each["completion_s"]) for each in (record, records[1]))
+    assert told[2] == f"  {worst} in the slowest replication; {best} at best"
+    assert told[3].startswith(f"  {text.number(2 * record['ratio'])} times the lower bound")
+    assert "all_reduce (ring) of 1 KB among 8 ranks, traffic.1" in told
+
+
+def test_ranks_are_those_of_the_slowest_round() -> None:
+    scenario = qcnlab.load(RING).with_("traffic.rounds=3", "traffic.start_jitter=5 us")
+    operations = qcnlab.run(scenario, reps=1).collectives()
+    (record,) = operations.records()
+    number = max(range(3), key=lambda round_: record["rounds"][round_]["completion_s"])
+    slow = record["rounds"][number]
+    longest = max(slow["ranks_completed_s"]) - slow["began_s"]
+    header, _, first = operations.text().split("took of round ")[1].splitlines()[:3]
+    assert header == str(number)
+    assert first.split()[0] == str(slow["slowest_rank"])
+    assert first.endswith(text.duration(round(longest, 12)))
 
 
 def test_several_operations_are_told_apart() -> None:

@@ -88,6 +88,35 @@ def test_runs_of_other_seeds_or_numbers_have_no_pairs(other: Result) -> None:
     assert any(line.startswith("No differences") for line in table.definitions())
 
 
+def test_runs_with_and_without_intervals_stand_together() -> None:
+    six, five = one_each(1, 2, 3, 4, 5, 6), one_each(1, 2, 3, 4, 5)
+    for runs in ([six, five], [five, six]):
+        table = CompletionTable(runs, ["one", "two"], by="all")
+        words = {row.percentiles["slowdown"][50].words() for row in table.rows}
+        assert words == {"3.5 [1..6]", "3"}
+        said = table.definitions()
+        assert "Values: the median over the replications [its 95 % interval]." in said
+        lacking = "No intervals of 95 % where a run has fewer: they take 6 replications or more."
+        assert lacking in said
+        # Neither lacks a flow in a replication of its own.
+        assert not any("has no part in its row" in line for line in said)
+    said = CompletionTable([six], by="all").definitions()
+    assert not any(line.startswith("No intervals") for line in said)
+    said = CompletionTable([five], by="all").definitions()
+    assert "No intervals of 95 %: they take 6 replications or more." in said
+
+
+def test_a_group_of_which_the_first_run_has_nothing() -> None:
+    one = made((0, 0, 500, 0.0, 2.0), (0, 0, 50_000, None, None), ends=(9.0,))
+    two = made((0, 0, 500, 0.0, 4.0), (0, 0, 50_000, 0.0, 3.0), ends=(9.0,))
+    table = CompletionTable([one, two], ["one", "two"], **SIZES)
+    assert [(row.run, row.flows) for row in table.rows] == [(0, 1), (1, 1), (0, 0), (1, 1)]
+    apart = table.difference(table.rows[1], "slowdown", 50)
+    assert apart is not None and apart.median == 2.0
+    assert table.difference(table.rows[3], "slowdown", 50) is None
+    assert [each["difference"] for each in table.records() if each["flows"] == 0] == [None] * 8
+
+
 def test_a_second_replication_that_ends_early() -> None:
     # It ends at 3 s with its flow on the way: at least 3 times as long as alone. 8, >= 3: >= 5.5.
     run = made((0, 0, 1000, 0.0, 8.0), (1, 0, 1000, 0.0, None), ends=(10.0, 3.0))

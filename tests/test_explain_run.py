@@ -11,8 +11,10 @@ import pytest
 
 import qcnlab
 from conftest import HOTSPOT, ROOT, SHORT, CommandLine
+from qcnlab import explanation as explaining
 from qcnlab.explain_run import lines
-from qcnlab.explanation import Stops, _limited, _root, _Run, explanation
+from qcnlab.explanation import Stops, _limited, _parts, _paused, _root, _Run, _slow, explanation
+from qcnlab.tables import Table
 from test_blocks import blocks
 
 if TYPE_CHECKING:
@@ -76,6 +78,92 @@ def test_roots_follow_what_stopped_meanwhile() -> None:
     assert _root(known, "x", 3, 1, 2) == "y"
 
 
+def flow(
+    start: float,
+    finished: float | None,
+    delivered: int = 0,
+    alone: float = 1.0,
+    name: str = "h15->vr",
+) -> dict[str, Any]:
+    """Return a row of the table of flows."""
+    return {
+        "source": name,
+        "priority": 3,
+        "size_bytes": 10_000,
+        "start_s": start,
+        "finished_s": finished,
+        "standalone_s": alone,
+        "delivered_bytes": delivered,
+        "slowdown": None if finished is None else (finished - start) / alone,
+        "retransmitted_frames": 0,
+    }
+
+
+def test_a_link_that_is_stopped_as_a_whole_stops_its_flow(paused: qcnlab.Result) -> None:
+    run = _Run(paused, 0)
+    known: dict[tuple[str, int | None], Stops] = {
+        ("h15->t1", None): stops((0, 2, "a"), (3, 9, "b")),
+        ("h15->t1", 4): stops((0, 9, "c")),
+        ("h14->t1", 3): stops((0, 9, "c")),
+    }
+    # From 1 s to 4 s: a second of each; another class and another port are no concern of it.
+    assert _paused(run, flow(1, 4), known) == (2, [("h15->t1", None)])
+    known["h15->t1", 3] = known.pop(("h15->t1", None))
+    assert _paused(run, flow(1, 4), known) == (2, [("h15->t1", 3)])
+
+
+def test_parts_are_of_the_flows_own_link(paused: qcnlab.Result) -> None:
+    run = _Run(paused, 0)
+    run.rates["h15->t1"], run.end_s = 8e9, 10.0
+    # 2 GB at 8 Gb/s take 2 s, whatever the bottleneck has; of a flow that finished alone counts.
+    late = _parts(run, flow(1, None, 2 * 10**9, 5.0), {}, None)
+    assert (late["sending_s"], late["lasted_s"], late["rest_s"]) == (2, 9, 7)
+    assert late["finished"] is False and late["limited_s"] is None
+    done = _parts(run, flow(1, 4, 2 * 10**9, 2.5), {}, None)
+    assert (done["sending_s"], done["lasted_s"], done["rest_s"]) == (2.5, 3, 0.5)
+    # Half the rate of its link all along: half of the time.
+    rates = pl.DataFrame({"time_s": [1.0, 2.0, 3.0], "current_rate_bps": [4e9, 4e9, 4e9]})
+    assert _parts(run, flow(1, 4), {}, rates)["limited_s"] == pytest.approx(1.5)
+
+
+def test_flows_that_start_after_the_end_are_not_slow(paused: qcnlab.Result) -> None:
+    run = _Run(paused, 0)
+    run.end_s = 5.0
+    rows = [flow(1, 2, name="h11->r"), flow(2, None, name="h15->vr"), flow(6, None, name="h12->r")]
+    told = _slow(run, pl.DataFrame(rows), {}, 9)
+    assert [each["flow"] for each in told] == ["h15->vr", "h11->r"]
+
+
+def test_a_replication_has_its_own_end_and_drops(paused: qcnlab.Result) -> None:
+    ends = [paused.summary["ends"][0], {**paused.summary["ends"][1], "end_s": 0.002}]
+    frames = {"replication": [0, 1, 1], "time_s": [1e-4, 3e-4, 2e-4], "frames": [9, 3, 4]}
+    frame = pl.DataFrame({**frames, "port": ["a->b", "t4->r", "t2->vr"], "source": ["x"] * 3})
+    drops = Table("drops", frame, frame.columns, {}, 3)
+    result = qcnlab.Result(
+        paused.config,
+        {**paused.summary, "ends": ends},
+        {},
+        lambda name: drops if name == "drops" else paused.table(name),
+    )
+    told = explanation(result, 1, flows=100)
+    assert (told["end_s"], told["drops"]) == (0.002, 7)
+    assert told["first"]["drop"] == {"time_s": 2e-4, "port": "t2->vr", "source": "x"}
+    assert "7 frames were lost, the first at t2->vr at 200 us." in lines(told)[2:][0:9]
+    assert max(each["lasted_s"] for each in told["slow"]) <= 0.002
+    assert explanation(result, 0)["end_s"] == 0.003
+
+
+def test_of_many_pauses_the_first_are_followed(
+    paused: qcnlab.Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count = explanation(paused)["pauses"]
+    monkeypatch.setattr(explaining, "MOST_PAUSES", 5)
+    told = explanation(paused)
+    assert told["pauses"] == 5
+    assert told["left_out"] == [f"{count - 5} later pauses of {count}"]
+    assert lines(told)[-1] == f"Left out: {count - 5} later pauses of {count}"
+
+
 def test_time_at_a_lower_rate_by_hand() -> None:
     rates = pl.DataFrame(
         {"time_s": [0.0, 1.0, 2.0, 3.0], "current_rate_bps": [10.0, 5.0, 2.5, 10.0]}
@@ -87,6 +175,9 @@ def test_time_at_a_lower_rate_by_hand() -> None:
     assert _limited(rates, 10, 0, 4, [stops((1, 2, "a"))]) == pytest.approx(0.75)
     assert _limited(rates, 10, 0.1, 0.9, []) is None
     assert _limited(None, 10, 0, 4, []) is None
+    # A sample without a rate says nothing: of 1 s to 2 s nothing is known.
+    gap = rates.with_columns(current_rate_bps=pl.Series([10.0, None, 2.5, 10.0]))
+    assert _limited(gap, 10, 0, 4, []) == pytest.approx(0.75)
 
 
 def test_the_victim_is_told_from_the_culprits(paused: qcnlab.Result) -> None:

@@ -311,6 +311,47 @@ def longest(ranks: list[Rank], plan: Schedule, overhead: int, way: list[int]) ->
     return {number: begin[position] + overhead for position, number in positions.items()}
 
 
+@pytest.mark.parametrize("waits", [("r1", "r2"), ("r2", "r1")])
+def test_a_time_is_later_than_all_that_a_message_waits_for(
+    tmp_path: Path, waits: tuple[str, str]
+) -> None:
+    """A message waits for others that start after 100 and 300 us, and for 1 ms of computation.
+
+    The later of them starts 700 us before it does, in whichever order it names them.
+    """
+    first, second = waits
+    path = tmp_path / "three.goal"
+    path.write_text(
+        f"""num_ranks 3
+rank 0 {{
+r1: recv 8b from 1 tag 1
+r2: recv 8b from 2 tag 2
+c: calc 1000000
+s: send 8b to 1 tag 3
+s requires {first}
+s requires {second}
+s requires c
+}}
+rank 1 {{
+c: calc 100000
+s: send 8b to 0 tag 1
+s requires c
+recv 8b from 0 tag 3
+}}
+rank 2 {{
+c: calc 300000
+s: send 8b to 0 tag 2
+s requires c
+}}
+"""
+    )
+    plan = schedule(text.read(path).ranks)
+    delays = {(each.source, each.target): each.delay for each in plan.messages}
+    us = 10**6
+    assert delays == {(0, 1): 700 * us, (1, 0): 100 * us, (2, 0): 300 * us}
+    assert (plan.late, plan.latest) == (1, 700 * us)
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_messages_start_as_longest_paths_say(seed: int) -> None:
     ranks, overhead = drawn(seed), seed % 2 * 300

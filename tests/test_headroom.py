@@ -93,6 +93,9 @@ def test_the_formula_of_a_vendor_by_hand() -> None:
     assert large.more["occupancy"] == pytest.approx(1.0625)
     slow = sums.mellanox(replace(PORT, mtu=9100, reaction_s=2e-6), platform("SN2700"))
     assert slow.terms["reaction"] == 25_000
+    # A peer that reacts at once is none whose time is not known.
+    assert sums.mellanox(replace(PORT, reaction_s=0.0), platform("SN2700")).terms["reaction"] == 0
+    assert sums.standard(replace(PORT, reaction_s=0.0)).terms["reaction"] == 0
 
 
 def test_each_platform_has_what_its_sum_takes() -> None:

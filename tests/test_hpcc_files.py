@@ -11,14 +11,18 @@ import shutil
 import tomllib
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 import pytest
 
 import qcnlab
 from conftest import ROOT, CommandLine
 from qcnlab import _core
-from qcnlab.formats.hpcc import cdf, config, flows, importing, results, topology
+from qcnlab.formats.hpcc import cdf, config, exporting, flows, importing, results, topology
 from qcnlab.formats.hpcc.nodes import nodes
 from qcnlab.formats.lines import LONGEST, FormatError
+from qcnlab.formats.report import Report
+from qcnlab.formats.scenarios import FLOWS_MARK
+from qcnlab.tables import Table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -408,6 +412,113 @@ def test_pauses_are_written_as_stops_and_goes(here: CommandLine) -> None:
         # Hosts have one port; port 5 of each switch leads to the other.
         assert (kind == 1) == (node in (8, 9))
         assert index == (5 if kind else 1)
+
+
+FLOWS = pl.DataFrame(
+    [
+        # replication, source, traffic, priority, octets, start, completion, alone; us
+        (0, "host1->host2", 0, 3, 9000, 0.0, 9.0, 9.0),
+        (1, "host1->host2", 0, 3, 1000, 5.0, 2.0, 1.0),
+        (1, "host1->host3", 1, 5, 2000, 1.0, None, 1.5),
+        (1, "host2->host1", 0, 3, 3000, None, None, 1.0),
+        (1, "host3->host1", 0, 0, None, 0.0, None, 1.0),
+        (1, "host1->host2#2", 0, 0, 4000, 2.0, 1.0, 1.0),
+    ],
+    schema={
+        "replication": pl.UInt32,
+        "source": pl.String,
+        "traffic": pl.UInt32,
+        "priority": pl.UInt8,
+        "size_bytes": pl.UInt64,
+        **dict.fromkeys(("start_s", "completion_s", "standalone_s"), pl.Float64),
+    },
+    orient="row",
+).with_columns(pl.col("start_s", "completion_s", "standalone_s") * 1e-6)
+PAUSES = pl.DataFrame(
+    {
+        "replication": [0, 1, 1, 1],
+        "port": ["host1->leaf1", "leaf1->spine2", "host2->leaf1", "host2->leaf1"],
+        "time_s": [0.0, 1e-6, 2e-6, 4e-6],
+        "until_s": [1e-6, 3e-6, 3e-6, None],
+    }
+)
+QUEUES = pl.DataFrame(
+    {
+        "replication": [0, 1, 1, 1, 1],
+        "port": ["leaf1->host1", *["leaf2->host6"] * 3, "host1->leaf1"],
+        "time_s": [9e-6, 1e-6, 2e-6, 3e-6, 7e-6],
+        "queue_bytes": [0, 2999, 0, 2000, 50],
+    }
+)
+
+
+def test_a_replication_with_flows_that_wait_or_stay_by_hand(tmp_path: Path) -> None:
+    tables = {
+        name: Table(name, frame, frame.columns, {}, len(frame))
+        for name, frame in (("flows", FLOWS), ("pauses", PAUSES), ("queues", QUEUES))
+    }
+    result = qcnlab.Result("", {"replications": 2}, {}, tables.__getitem__)
+    entries = [
+        {"kind": "roce"},
+        {"kind": "list", "flows": f"{FLOWS_MARK}, {flows.PORT} 200\n"},
+    ]
+    network, report = nodes(_core.Scenario.shipped("ring-all-reduce-8-hosts-100g")), Report()
+    rows = exporting._results(result, 1, network, entries, 2 * S, tmp_path, report)
+    us = S // 10**6
+    assert [(row[:6], row.start) for row in rows] == [
+        ((0, 2, 5, 10_000, 200, 2000), 2 * S + us),
+        ((0, 1, 0, 10_001, 100, 4000), 2 * S + 2 * us),
+        ((0, 1, 3, 10_002, 100, 1000), 2 * S + 5 * us),
+    ]
+    assert (tmp_path / "fct.txt").read_text().splitlines() == [
+        "0b000001 0b000101 10001 100 4000 2000002000 1000 1000",
+        "0b000001 0b000101 10002 100 1000 2000005000 2000 1000",
+    ]
+    # Time, node, whether it is a switch, port, stopped or not; the last pause goes on.
+    assert (tmp_path / "pfc.txt").read_text().splitlines() == [
+        "2000001000 8 1 6 1",
+        "2000002000 1 0 1 1",
+        "2000003000 1 0 1 0",
+        "2000003000 8 1 6 0",
+        "2000004000 1 0 1 1",
+    ]
+    # One sample below 1 KB, none of 1 KB, two of 2 KB; a host's queue is no switch's.
+    assert (tmp_path / "qlen.txt").read_text().splitlines() == ["time: 2000007000", "9 2 1 0 2"]
+    lost = [what for what, _ in report.not_modelled]
+    assert lost[:3] == [
+        "1 flow without an end",
+        "1 flow that never started",
+        "1 flow that did not finish",
+    ]
+    with pytest.raises(FormatError, match="--replication 2: the run has 0 to 1"):
+        exporting._results(result, 2, network, entries, 0, tmp_path, Report())
+
+
+def test_what_their_flows_had_otherwise_is_counted(here: CommandLine) -> None:
+    rows = [
+        "0 4 3 100 1000 2.00002",
+        "0 4 3 100 1000 2.00001",
+        "0 4 3 100 1000 2.0000200000001",
+        f"0 4 3 100 {1 << 32} 2.00003",
+        "0 4 3 100 1000 3.0",
+        "0 4 3 100 1000 2.5",
+    ]
+    (here.folder / "flow.txt").write_text(f"{len(rows)}\n" + "\n".join(rows) + "\n")
+    report = imported(here)
+    assert made(here)["duration"] == "20 ms"
+    told = [(each["what"], each["why"]) for each in report["not_modelled"]]
+    for expected in (
+        ("2 flows from 2020 ms on, the end", "they never start there, too"),
+        ("2 flows below one that starts later", "each starts at its time"),
+        ("1 start finer than a ps", "rounded to whole ps"),
+        (f"1 flow of {1 << 32} octets and more", "not cut to 32 bits, as they are there"),
+    ):
+        assert expected in told
+    starts = [
+        line.split(",")[3]
+        for line in (here.folder / "made.port100.csv").read_text().splitlines()[2:]
+    ]
+    assert starts == ["20 us", "10 us", "20 us", "30 us"]
 
 
 def some_topology(draw: random.Random) -> topology.Topology:

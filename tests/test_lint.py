@@ -231,6 +231,20 @@ def test_each_rule_tells_its_mistake_alone(tmp_path: Path, name: str) -> None:
     assert {(each["rule"], each["severity"], each["device"]) for each in told} == expected
 
 
+def test_the_slowest_port_drains_a_switch_that_pauses(tmp_path: Path) -> None:
+    def change(files: Files) -> None:
+        hasty(files)
+        told = tables(files, "tor1")
+        host = next(
+            port for port, row in told["DEVICE_NEIGHBOR"].items() if row["name"].startswith("host")
+        )
+        told["PORT"][host]["speed"] = "25000"
+
+    findings = judged(tmp_path, change)["findings"]
+    (hasty_,) = [each for each in findings if each["rule"] == "hasty-watchdog"]
+    assert "/ 25000 Mb/s" in str(hasty_)
+
+
 def test_every_rule_has_a_mistake() -> None:
     planted = {rule for _, expected in CASES.values() for rule, _, _ in expected}
     planted |= {"lossy-hop", "small-pool", "adapter-pfc"}

@@ -74,6 +74,35 @@ def test_a_switch_is_the_same_again(cli: CommandLine) -> None:
     assert first == second
 
 
+def test_ports_with_thresholds_of_their_own_are_the_same_again(cli: CommandLine) -> None:
+    other = {
+        "ecn": "ecn_all", "green_min_threshold": "200000", "green_max_threshold": "900000",
+        "green_drop_probability": "7",
+    }  # fmt: skip
+    small(cli, WRED_PROFILE={"B": other})
+    path = cli.folder / "first/config_db.json"
+    tables = json.loads(path.read_text())
+    tables["QUEUE"] = {
+        f"{ports}|3-4": {"wred_profile": name, "scheduler": "s"}
+        for name, ports in (("A", "Ethernet0,Ethernet8"), ("B", "Ethernet4"))
+    }
+    path.write_text(json.dumps(tables))
+    first, second = again(cli, "--hwsku", "ACS-MSN2700")
+    assert first == second
+    told = json.loads((cli.folder / "second/leaf/config_db.json").read_text())
+    # Ports are counted anew, and known by what is at their far end.
+    percent = {
+        row["name"]: told["WRED_PROFILE"][told["QUEUE"][f"{port}|3"]["wred_profile"]]
+        for port, row in told["DEVICE_NEIGHBOR"].items()
+    }
+    assert {name: row["green_drop_probability"] for name, row in percent.items()} == {
+        row["name"]: "7" if port == "Ethernet4" else "20"
+        for port, row in tables["DEVICE_NEIGHBOR"].items()
+    }
+    assert len(told["WRED_PROFILE"]) == 2
+    assert told["QUEUE"]["Ethernet4|4"]["scheduler"] == "qcnlab.15"
+
+
 def test_a_switch_with_shared_headroom_is_the_same_again(cli: CommandLine) -> None:
     small(
         cli,

@@ -251,12 +251,13 @@ class CompletionTable:
             f"Slowdown: completion time by {BASES[self.base][1]}.",
             f"Percentile: {RULES[self.rule]}, over the flows that started, in each replication.",
         ]
-        if max(self.replications) > 1:
+        if max(self.replications) >= LEAST:
+            said.append("Values: the median over the replications [its 95 % interval].")
+        elif max(self.replications) > 1:
             said.append("Values: the median over the replications.")
-        if min(self.replications) >= LEAST:
-            said[-1] = "Values: the median over the replications [its 95 % interval]."
-        else:
-            said.append(f"No intervals of 95 %: they take {LEAST} replications or more.")
+        if min(self.replications) < LEAST:
+            whose = "" if max(self.replications) < LEAST else " where a run has fewer"
+            said.append(f"No intervals of 95 %{whose}: they take {LEAST} replications or more.")
         if any(0 < row.flows < MANY * row.replications for row in self.rows):
             said.append(
                 "Of fewer than 20, 100 and 1,000 flows of a group in a replication, p95, p99 and "

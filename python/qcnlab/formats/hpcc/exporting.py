@@ -138,14 +138,18 @@ def _results(
     rows = results.flows(table, network, ports, origin)
     done = results.write_fct(path / "fct.txt", rows, network)
     report.written.append(("fct.txt", f"completion times of {counted(done, 'flow')}"))
-    if len(table) > len(rows):
+    if endless := table["size_bytes"].null_count():
         report.not_modelled.append(
-            (f"{len(table) - len(rows)} flows without an end", "their files have none")
+            (f"{counted(endless, 'flow')} without an end", "their files have none")
+        )
+    if waiting := len(table) - len(rows) - endless:
+        report.not_modelled.append(
+            (f"{counted(waiting, 'flow')} that never started", "left out: they have no start")
         )
     if done < len(rows):
         report.not_modelled.append(
             (
-                f"{len(rows) - done} flows that did not finish",
+                f"{counted(len(rows) - done, 'flow')} that did not finish",
                 "in flow.txt, not in fct.txt, as there",
             )
         )

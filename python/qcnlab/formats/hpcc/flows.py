@@ -55,8 +55,6 @@ class Lists:
     unsorted, rounded, wrapped : int
         Flows that start before the one above them; whose start is no whole number of ps; that are
         longer than the simulator can count.
-    last : int
-        The latest start, ps.
     """
 
     files: dict[int | None, Path] = field(default_factory=dict)
@@ -66,7 +64,6 @@ class Lists:
     unsorted: int = 0
     rounded: int = 0
     wrapped: int = 0
-    last: int = 0
 
 
 def convert(path: Path, topology: Topology, origin: int, end: int, stem: Path) -> Lists:
@@ -146,7 +143,6 @@ def convert(path: Path, topology: Topology, origin: int, end: int, stem: Path) -
                 list_.write(f"{FLOWS_MARK}, {beyond}\nfrom,to,size,start,class\n")
             made.flows += 1
             made.priorities.add(priority)
-            made.last = max(made.last, start - origin)
             list_.write(
                 f"host{source},host{target},{octets} B,{time_text(start - origin)},{priority}\n"
             )
