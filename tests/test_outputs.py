@@ -19,6 +19,7 @@ OUTPUTS = {
     ("run", "--capture-file"): "writable",
     ("sweep", "--out"): "a new folder, or one of the same sweep",
     ("tune", "--out"): "a new folder, or one of the same search",
+    ("advise", "--out"): "a new folder, or one of the same search",
     ("demo", "--out"): "a new folder",
     ("analyse", "--out"): "a new folder",
     ("validate", "--out"): "folders in it that are named by digests",

@@ -45,7 +45,7 @@ GROUPS = (
 """The sidebar: a title, then pages and folders of pages."""
 ORDER = (
     "laboratory.md", "scenario-files.md", "sweeps.md", "figures.md", "tuning.md", "headroom.md",
-    "deadlock.md", "sonic-fabric.md",
+    "deadlock.md", "thresholds.md", "sonic-fabric.md",
 )  # fmt: skip
 """The guides that come first; the others follow by name."""
 ALONE = ("docs/guide/gallery.md",)

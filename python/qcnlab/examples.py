@@ -6,6 +6,7 @@ STAR = "og-hotspot-2src-10g-to-500m-rtt10us"
 PAUSED = "ig-4-culprits-1-victim-pause-1500kb-rtt5us"
 INCAST = "incast-16-to-1-100g"
 RING = "deadlock-of-pfc-ring-40g"
+RACKS = "leaf-spine-64-web-search-and-incast-100g"
 FABRIC = "link-failure-leaf-spine-100g"
 
 EXAMPLES = {
@@ -32,6 +33,10 @@ EXAMPLES = {
     ),
     "explain-run": ("explain-run runs/FOLDER", "explain-run runs/FOLDER --flows 10 --json"),
     "lint": ("lint fabric", "lint leaf1.json leaf2.json host1=mlxconfig.txt --json"),
+    "advise": (
+        f"advise {RACKS} --trials 20",
+        f"advise {FABRIC} --cases own,failed-link --minimize queue_mean_bytes --json",
+    ),
     "fct": ("fct runs/FOLDER", "fct runs/FOLDER --buckets '10 KB,1 MB' --csv"),
     "collective": ("collective runs/FOLDER", "collective runs/FOLDER --json"),
     "compare": (
@@ -94,6 +99,11 @@ EXAMPLES = {
     ),
     "export sonic": ("export sonic fabric.toml --hwsku ACS-MSN4700 -o patch",),
     "export mlxconfig": ("export mlxconfig fabric.toml > set.sh",),
+    "export dcb": ("export dcb fabric.toml > pfc.sh",),
+    "export mlnx_qos": ("export mlnx_qos fabric.toml > pfc.sh",),
+    "export eos": ("export eos fabric.toml > eos.txt",),
+    "export nxos": ("export nxos fabric.toml > nxos.txt",),
+    "export junos": ("export junos fabric.toml > junos.txt",),
     "export hpcc": ("export hpcc runs/FOLDER -o results",),
     "export htsim": ("export htsim scenario.toml -o matrix",),
     "export goal": ("export goal scenario.toml -o schedule",),

@@ -399,8 +399,6 @@ def export_mlxconfig(
 
     Each line has its unit and meaning as a comment. What cannot be said exactly is told on stderr.
     """
-    import sys
-
     from qcnlab.formats.lines import FormatError
     from qcnlab.formats.sonic import exporting as sonic
 
@@ -408,7 +406,72 @@ def export_mlxconfig(
         raise FormatError(
             f"--byte-reset-unit {byte_reset_unit}: rpg_byte_reset counts in 64 B or in 1 B"
         )
-    lines, report = sonic.mlxconfig(scenario, byte_reset_unit)
+    pasted(sonic.mlxconfig(scenario, byte_reset_unit))
+
+
+Pasted = Annotated[str, typer.Argument(metavar="SCENARIO", help="A scenario file or name.")]
+
+
+@exporting.command("dcb")
+def export_dcb(scenario: Pasted) -> None:
+    """Print the command of dcb (iproute2) that sets hosts' PFC, with its reason as a comment.
+
+    What dcb cannot be told is listed on stderr. qcnlab import sonic and lint read it again.
+    """
+    from qcnlab.formats.devices import linux
+
+    pasted(linux.dcb(scenario))
+
+
+@exporting.command("mlnx_qos")
+def export_mlnx_qos(scenario: Pasted) -> None:
+    """Print the commands of mlnx_qos that set hosts' PFC and cable, each with its reason.
+
+    What it cannot be told is listed on stderr. qcnlab import sonic and lint read it again.
+    """
+    from qcnlab.formats.devices import linux
+
+    pasted(linux.mlnx_qos(scenario))
+
+
+@exporting.command("eos")
+def export_eos(scenario: Pasted) -> None:
+    """Print lines of Arista's EOS: PFC, ECN, shares of links, watchdog.
+
+    A comment above each line has its unit and reason. What EOS cannot be told is on stderr.
+    """
+    from qcnlab.formats.devices import eos
+
+    pasted(eos.eos(scenario))
+
+
+@exporting.command("nxos")
+def export_nxos(scenario: Pasted) -> None:
+    """Print lines of Cisco's NX-OS: classes without loss, ECN, shares of links.
+
+    A comment above each line has its unit and reason. What NX-OS cannot be told is on stderr.
+    """
+    from qcnlab.formats.devices import nxos
+
+    pasted(nxos.nxos(scenario))
+
+
+@exporting.command("junos")
+def export_junos(scenario: Pasted) -> None:
+    """Print lines of Juniper's Junos: classes without loss, PFC, cables.
+
+    A comment above each line has its unit and reason. What Junos cannot be told is on stderr.
+    """
+    from qcnlab.formats.devices import junos
+
+    pasted(junos.junos(scenario))
+
+
+def pasted(out: tuple[list[str], Report]) -> None:
+    """Print lines to paste on stdout, and what they do not say on stderr."""
+    import sys
+
+    lines, report = out
     print("\n".join(lines))
     for what, why in report.not_modelled:
         print(f"warning: {what}: {why}", file=sys.stderr)

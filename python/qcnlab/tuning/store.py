@@ -36,6 +36,7 @@ class Kept:
     """The folder of a search: its manifest, and a line for each trial that has ended."""
 
     def __init__(self, folder: Path, trials: list[Trial]) -> None:
+        self.folder = folder
         self._journal = folder / JOURNAL
         self.trials = trials
 

@@ -147,7 +147,7 @@ def _switch(site: Site, name: str) -> Tables:
         ports.append((port, far))
         at += serial
     pause = site.of("pause", "only", name)
-    classes = _classes(pause) if pause and pause["kind"] == "priority" else []
+    classes = classes_of(pause) if pause and pause["kind"] == "priority" else []
     if classes:
         tables["PORT_QOS_MAP"] = {
             port: {"pfc_enable": ",".join(map(str, classes))} for port, _ in ports
@@ -227,7 +227,7 @@ def _thresholds(
             table = next(
                 (each for each in site.tables("wred")
                  if selects(each["ports"], f"{name}->{far}")
-                 and priority in _classes(each)), marks,
+                 and priority in classes_of(each)), marks,
             )  # fmt: skip
             if "k_min" not in table:
                 continue
@@ -291,7 +291,14 @@ def _weights(site: Site, name: str, ports: list[tuple[str, str]], tables: Tables
     site.report.mapped.append((f"{name}: weights {table['weights']}", "SCHEDULER, DWRR"))
 
 
-def _classes(table: dict[str, Any]) -> list[int]:
+def classes_of(table: dict[str, Any]) -> list[int]:
+    """Return the classes of a table, all eight where it names none.
+
+    Parameters
+    ----------
+    table : dict
+        With `priorities` such as ``0..2,5``.
+    """
     out: set[int] = set()
     for part in table.get("priorities", "0..7").split(","):
         first, dots, last = part.strip().partition("..")
