@@ -119,7 +119,7 @@ new-scheme: ## start a scheme from the template: make new-scheme NAME=slow_start
 	@$(PYTHON) crates/schemes/template/new_scheme.py "$(NAME)"
 
 docs: $(CORE) ## write the pages of schemes into docs/schemes
-	@$(BIN)/python -m qcnlab.pages docs/schemes
+	@$(BIN)/python -m qcnlab.commands.pages docs/schemes
 
 gallery: $(CORE) ## draw the figures of docs/guide/gallery.md into docs/img, with the commands that stand there
 	@$(BIN)/python docs/site/gallery.py

@@ -42,7 +42,9 @@ PARTS = {
     ),
     "refusals": Part((*CARGO, "--test", "refusals"), ("crates/lab/tests/refusals",)),
     "mib": Part((*CARGO, "--lib", "mib"), ("docs/reference/mib.md",)),
-    "schemes": Part((sys.executable, "-m", "qcnlab.pages", "docs/schemes"), ("docs/schemes",)),
+    "schemes": Part(
+        (sys.executable, "-m", "qcnlab.commands.pages", "docs/schemes"), ("docs/schemes",)
+    ),
     "lab": Part(("web/build.sh",), ("python/qcnlab/lab.html",)),
 }
 """By the word that names it; `make bless` makes the extension that `schemes` needs first."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import qcnlab
-from qcnlab.applicable import OF_PORT, has_bottleneck, without_meaning
-from qcnlab.metrics_text import metrics_text, telling
+from qcnlab.results.metrics_text import metrics_text, telling
+from qcnlab.runs.applicable import OF_PORT, has_bottleneck, without_meaning
 
 if TYPE_CHECKING:
     from pathlib import Path

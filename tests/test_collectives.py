@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import qcnlab
-from qcnlab import text
-from qcnlab.collectives import PARTS
+from qcnlab.printing import text
+from qcnlab.results.collectives import PARTS
 
 if TYPE_CHECKING:
     from conftest import CommandLine

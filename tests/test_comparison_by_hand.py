@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import qcnlab
-from qcnlab import comparison
 from qcnlab.errors import AnalysisError
-from qcnlab.intervals import Interval, of_difference, of_mean, of_median
+from qcnlab.results import comparison
+from qcnlab.runs.intervals import Interval, of_difference, of_mean, of_median
 
 pytest.importorskip("scipy")
 

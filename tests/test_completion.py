@@ -12,9 +12,9 @@ import polars
 import pytest
 
 import qcnlab
-from qcnlab.completion import Bound, Completions, Group, percentile
 from qcnlab.errors import AnalysisError
-from qcnlab.metrics_text import metrics_text
+from qcnlab.results.completion import Bound, Completions, Group, percentile
+from qcnlab.results.metrics_text import metrics_text
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import qcnlab
-from qcnlab.completion import Bound, Completions, Group, percentile
-from qcnlab.tables import Table
+from qcnlab.results.completion import Bound, Completions, Group, percentile
+from qcnlab.runs.tables import Table
 
 CONFIG = '[[traffic]]\nkind = "list"\n[[traffic]]\nkind = "poisson"\n'
 # A run of two replications that end at 1 and at 2 s.

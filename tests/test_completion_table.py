@@ -15,15 +15,15 @@ import pytest
 
 import qcnlab
 from conftest import ROOT, CommandLine
-from qcnlab import comparison
-from qcnlab.completion import Bound
-from qcnlab.completion_table import CompletionTable
-from qcnlab.tables import Table
+from qcnlab.results import comparison
+from qcnlab.results.completion import Bound
+from qcnlab.results.completion_table import CompletionTable
+from qcnlab.runs.tables import Table
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from qcnlab.results import Result
+    from qcnlab.results.result import Result
 
 CONFIG = '[[traffic]]\nkind = "list"\n[[traffic]]\nkind = "poisson"\n'
 GUIDE = ROOT / "docs/guide/figures.md"

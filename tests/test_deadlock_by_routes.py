@@ -11,7 +11,7 @@ import pytest
 
 import qcnlab
 from conftest import ROOT
-from qcnlab.deadlock import answer, report, warnings
+from qcnlab.commands.deadlock import answer, report, warnings
 
 if TYPE_CHECKING:
     from conftest import CommandLine

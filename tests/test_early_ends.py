@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 import qcnlab
-from qcnlab.endings import lines
-from qcnlab.facts import facts
-from qcnlab.windows import in_window
+from qcnlab.runs.endings import lines
+from qcnlab.runs.facts import facts
+from qcnlab.runs.windows import in_window
 
 DRAINED = """title = "Two flows that start when they like"
 duration = "50 ms"

@@ -11,10 +11,19 @@ import pytest
 
 import qcnlab
 from conftest import HOTSPOT, ROOT, SHORT, CommandLine
-from qcnlab import explanation as explaining
-from qcnlab.explain_run import lines
-from qcnlab.explanation import Stops, _limited, _parts, _paused, _root, _Run, _slow, explanation
-from qcnlab.tables import Table
+from qcnlab.commands.explain_run import lines
+from qcnlab.results import explanation as explaining
+from qcnlab.results.explanation import (
+    Stops,
+    _limited,
+    _parts,
+    _paused,
+    _root,
+    _Run,
+    _slow,
+    explanation,
+)
+from qcnlab.runs.tables import Table
 from test_blocks import blocks
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from qcnlab.formats.hpcc.nodes import nodes
 from qcnlab.formats.lines import LONGEST, FormatError
 from qcnlab.formats.report import Report
 from qcnlab.formats.scenarios import FLOWS_MARK
-from qcnlab.tables import Table
+from qcnlab.runs.tables import Table
 
 if TYPE_CHECKING:
     from pathlib import Path

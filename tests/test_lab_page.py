@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from conftest import HOTSPOT, ROOT
-from qcnlab.laboratory import PAGE, fragment
+from qcnlab.commands.laboratory import PAGE, fragment
 
 if TYPE_CHECKING:
     from pathlib import Path

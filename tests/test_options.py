@@ -12,7 +12,7 @@ import pytest
 import qcnlab
 from conftest import HOTSPOT, SHORT_FLAGS, CommandLine
 from qcnlab.captures import Capture, frames, run_captured
-from qcnlab.intervals import of_difference, of_mean, of_median
+from qcnlab.runs.intervals import of_difference, of_mean, of_median
 from test_windows import of_tables
 
 FLOWS = """

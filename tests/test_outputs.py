@@ -11,7 +11,7 @@ import pytest
 
 import qcnlab
 from conftest import HOTSPOT, SHORT_FLAGS, CommandLine, every_command
-from qcnlab.outputs import CAPTURE, FIGURE, REPORT, writable
+from qcnlab.files.outputs import CAPTURE, FIGURE, REPORT, writable
 
 LONG = "x" * 300
 OUTPUTS = {

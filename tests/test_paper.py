@@ -9,8 +9,8 @@ import pytest
 from matplotlib.text import Text
 
 import qcnlab
-from qcnlab.completion_table import CompletionTable
-from qcnlab.paper import for_paper
+from qcnlab.figures.paper import for_paper
+from qcnlab.results.completion_table import CompletionTable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

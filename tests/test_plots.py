@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import qcnlab
-from qcnlab import plots
+from qcnlab.figures import plots
 
 
 def test_thinning_keeps_the_extremes() -> None:

@@ -14,11 +14,11 @@ import polars as pl
 import pytest
 
 import qcnlab
+from qcnlab.figures.tree import shown_part, tree_positions
 from qcnlab.report import charts, document, page, traces
 from qcnlab.report.network import network_of, sketch
 from qcnlab.report.settings import settings
-from qcnlab.results import Result
-from qcnlab.tree import shown_part, tree_positions
+from qcnlab.results.result import Result
 
 if TYPE_CHECKING:
     from conftest import CommandLine

@@ -17,7 +17,7 @@ import pytest
 import typer
 
 from conftest import every_command
-from qcnlab.commands import COMMANDS, GROUPS, START, loaded
+from qcnlab.cli.commands import COMMANDS, GROUPS, START, loaded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,15 +29,21 @@ HEAVY = {
     "pydantic", "ray", "rich", "scipy",
 }  # fmt: skip
 """Libraries that take longer to import than an answer may take."""
-REFUSED = HEAVY | {"hashlib", "qcnlab.catalogue", "qcnlab.folders", "qcnlab.results", "tomllib"}
+REFUSED = HEAVY | {
+    "hashlib",
+    "qcnlab.catalogue",
+    "qcnlab.files.folders",
+    "qcnlab.results.result",
+    "tomllib",
+}
 """What is not needed to refuse a command."""
 STAR = "one-source-into-9g-rtt10us"
 SHORT = "-s duration=10ms -s warmup=1ms --reps 1"
 
 STARTS: dict[str, tuple[int, int, set[str]]] = {
-    "--version": (0, 170, REFUSED | {"qcnlab.api", "qcnlab.run_command"}),
-    "--help": (0, 170, REFUSED | {"qcnlab.api", "qcnlab.run_command"}),
-    "no-such-command": (2, 170, REFUSED | {"qcnlab.api", "qcnlab.run_command"}),
+    "--version": (0, 170, REFUSED | {"qcnlab.api", "qcnlab.commands.run"}),
+    "--help": (0, 170, REFUSED | {"qcnlab.api", "qcnlab.commands.run"}),
+    "no-such-command": (2, 170, REFUSED | {"qcnlab.api", "qcnlab.commands.run"}),
     "run --help": (0, 180, REFUSED | {"qcnlab.api"}),
     f"run {STAR} --no-such-option": (2, 180, REFUSED | {"qcnlab.api"}),
     "run no-such-scenario": (2, 180, REFUSED),
@@ -110,7 +116,7 @@ STARTS: dict[str, tuple[int, int, set[str]]] = {
 
 CODE = """
 import json, os, sys
-from qcnlab.cli import main
+from qcnlab.cli.program import main
 code = None
 try:
     main(sys.argv[1:])

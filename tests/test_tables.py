@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 import qcnlab
-from qcnlab import tables
-from qcnlab.tables import NAMES, Table
+from qcnlab.runs import tables
+from qcnlab.runs.tables import NAMES, Table
 
 COLUMNS = {
     "queues": ["replication", "time_s", "port", "queue_bytes"],

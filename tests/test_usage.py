@@ -11,8 +11,8 @@ import typer
 import qcnlab
 from conftest import HOTSPOT, CommandLine, every_command
 from qcnlab import catalogue
-from qcnlab.commands import loaded
-from qcnlab.usage import in_words
+from qcnlab.cli.commands import loaded
+from qcnlab.cli.usage import in_words
 
 LIBRARY = re.compile(
     r"Value error|Input should|unable to parse|pydantic|click|StrEnum|<enum|class |type_error", re.I

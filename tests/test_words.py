@@ -8,8 +8,8 @@ import pytest
 
 from conftest import CommandLine
 from qcnlab import catalogue
+from qcnlab.catalogue.words import aliases, nearest, plain_form, words
 from qcnlab.errors import ScenarioError
-from qcnlab.words import aliases, nearest, plain_form, words
 
 SOURCES = {
     "RFC 3168, 2884, 7567 and 9330": (

@@ -165,7 +165,7 @@ def write(target: Path, text: str) -> None:
 
 def qcnlab(words: str, folder: Path) -> str:
     """Run a command in this process; return what it printed."""
-    from qcnlab.cli import main as command
+    from qcnlab.cli.program import main as command
 
     out, err = io.StringIO(), io.StringIO()
     with chdir(folder), redirect_stdout(out), redirect_stderr(err):
@@ -181,8 +181,8 @@ def qcnlab(words: str, folder: Path) -> str:
 def reference() -> None:
     """Write the pages of commands, metrics, parameters and words."""
     from qcnlab import catalogue
-    from qcnlab.examples import EXAMPLES
-    from qcnlab.words import words
+    from qcnlab.catalogue.words import words
+    from qcnlab.cli.examples import EXAMPLES
 
     parts = ["# Commands\n"]
     for name in EXAMPLES:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from qcnlab.cli import main as command
+from qcnlab.cli.program import main as command
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/guide/gallery.md"

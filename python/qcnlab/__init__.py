@@ -19,8 +19,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from qcnlab._core import __version__
     from qcnlab.api import Scenario, load, run, run_many
-    from qcnlab.comparison import Comparison, compare
-    from qcnlab.completion import Completions
     from qcnlab.errors import (
         AnalysisError,
         Error,
@@ -29,12 +27,14 @@ if TYPE_CHECKING:
         MissingPackage,
         ScenarioError,
     )
-    from qcnlab.intervals import Interval
-    from qcnlab.results import Result, open_run
+    from qcnlab.results.comparison import Comparison, compare
+    from qcnlab.results.completion import Completions
+    from qcnlab.results.result import Result, open_run
+    from qcnlab.runs.intervals import Interval
+    from qcnlab.runs.tables import Table
     from qcnlab.sweeps.precision import Precision
     from qcnlab.sweeps.result import Sweep
     from qcnlab.sweeps.running import open_sweep, sweep
-    from qcnlab.tables import Table
     from qcnlab.tuning.result import Trial, Tuning
     from qcnlab.tuning.searching import tune
 
@@ -69,17 +69,17 @@ __all__ = [
 _MODULES = {
     "_core": ("__version__",),
     "api": ("Scenario", "load", "run", "run_many"),
-    "comparison": ("Comparison", "compare"),
-    "completion": ("Completions",),
+    "results.comparison": ("Comparison", "compare"),
+    "results.completion": ("Completions",),
     "errors": (
         "AnalysisError", "Error", "FolderError", "LawViolation", "MissingPackage", "ScenarioError",
     ),
-    "intervals": ("Interval",),
-    "results": ("Result", "open_run"),
+    "runs.intervals": ("Interval",),
+    "results.result": ("Result", "open_run"),
     "sweeps.precision": ("Precision",),
     "sweeps.result": ("Sweep",),
     "sweeps.running": ("open_sweep", "sweep"),
-    "tables": ("Table",),
+    "runs.tables": ("Table",),
     "tuning.result": ("Trial", "Tuning"),
     "tuning.searching": ("tune",),
 }  # fmt: skip

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from qcnlab import _core
 from qcnlab.errors import ScenarioError, scenario_error
-from qcnlab.folders import is_there
 from qcnlab.values import MOST_JOBS, MOST_REPS, MOST_SEED, plain, within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from qcnlab.results import Result
+    from qcnlab.results.result import Result
 
 MOST_OCTETS = 64 << 20
 """The length of the longest scenario file that is read."""
@@ -313,7 +312,7 @@ class Scenario:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the title, the main keys, and the rest to unfold."""
-        from qcnlab import notebook
+        from qcnlab.figures import notebook
 
         tree = self.to_dict()
         rows = [
@@ -463,8 +462,8 @@ def run_many(
     >>> [result.summary["scheme"] for result in results]
     ['none', 'qcn']
     """
-    from qcnlab.progress import Bar
-    from qcnlab.results import from_outcome
+    from qcnlab.printing.progress import Bar
+    from qcnlab.results.result import from_outcome
 
     reps = within("reps", reps, 1, MOST_REPS)
     jobs = within("jobs", jobs, 1, MOST_JOBS)
@@ -489,11 +488,18 @@ def _shipped(name: str) -> _core.Scenario:
     try:
         return _core.Scenario.shipped(name)
     except ScenarioError:
-        if is_there(Path(name)) and Path(name).is_file():
+        if _is_file(name):
             raise scenario_error(
                 f"unknown scenario '{name}'", hint=f"for the file of that name write ./{name}"
             ) from None
         raise
+
+
+def _is_file(name: str) -> bool:
+    try:
+        return Path(name).is_file()
+    except OSError:
+        return False
 
 
 def _is_path(text: str) -> bool:
@@ -509,7 +515,7 @@ def _read(name: str) -> bytes:
             "there is no such file", file=name, hint=_near(Path(name).stem)
         ) from None
     except OSError as error:
-        from qcnlab.folders import is_there
+        from qcnlab.files.folders import is_there
 
         own = Path(name) / "config.toml"
         hint = f"a run folder keeps its scenario as '{own}'" if is_there(own) else None

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from qcnlab import _core, text
+from qcnlab import _core
 from qcnlab.errors import Error
-from qcnlab.progress import Bar
-from qcnlab.results import Result, from_outcome
+from qcnlab.printing import text
+from qcnlab.printing.progress import Bar
+from qcnlab.results.result import Result, from_outcome
 from qcnlab.values import MOST_JOBS, MOST_REPS, MOST_SEED, within
 
 if TYPE_CHECKING:

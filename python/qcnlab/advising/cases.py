@@ -7,10 +7,10 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from qcnlab import text
 from qcnlab.api import Scenario
 from qcnlab.errors import ScenarioError
-from qcnlab.facts import base
+from qcnlab.printing import text
+from qcnlab.runs.facts import base
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from qcnlab import shell_words
-from qcnlab.options import Changes, File, Jobs, Json, On, Seed, print_json
+from qcnlab.cli import shell_words
+from qcnlab.cli.options import Changes, File, Jobs, Json, On, Seed, print_json
 from qcnlab.values import MOST_REPS
 
 
@@ -82,7 +82,7 @@ def advise(
     """
     from qcnlab import api
     from qcnlab.advising.cases import NAMES
-    from qcnlab.folders import ROOT
+    from qcnlab.files.folders import ROOT
 
     chosen = tuple(dict.fromkeys(each.strip() for each in cases.split(",") if each.strip()))
     unknown = [each for each in chosen if each not in NAMES]

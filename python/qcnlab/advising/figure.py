@@ -7,8 +7,8 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from qcnlab.advising.terms import AS_IS, GOOD, ROBUST
-from qcnlab.notebook import ShownFigure
-from qcnlab.plots import FAINT, SOURCES, TITLE, style
+from qcnlab.figures.notebook import ShownFigure
+from qcnlab.figures.plots import FAINT, SOURCES, TITLE, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

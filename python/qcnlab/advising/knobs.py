@@ -8,7 +8,7 @@ from math import log2
 from typing import TYPE_CHECKING, Any
 
 from qcnlab.errors import scenario_error
-from qcnlab.facts import base
+from qcnlab.runs.facts import base
 from qcnlab.tuning.space import Choice, Range, read_space
 
 if TYPE_CHECKING:

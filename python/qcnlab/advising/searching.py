@@ -12,12 +12,12 @@ from qcnlab.advising.knobs import Space
 from qcnlab.advising.regret import regrets
 from qcnlab.advising.terms import BESIDE
 from qcnlab.errors import scenario_error
-from qcnlab.explanation import explanation
-from qcnlab.folders import core_digest, write_json, write_whole
+from qcnlab.files.folders import core_digest, write_json, write_whole
+from qcnlab.printing.text import counted, duration
+from qcnlab.results.explanation import explanation
 from qcnlab.sweeps.executors import check_on
 from qcnlab.sweeps.grid import cases as beside_each_other
 from qcnlab.sweeps.result import check_metric
-from qcnlab.text import counted, duration
 from qcnlab.tuning.goals import Constraint, Objective, read_constraint
 from qcnlab.tuning.sampler import RescoringSampler
 from qcnlab.tuning.searching import Judge, explore
@@ -305,7 +305,7 @@ def _write_cases(folder: Path, made: Sequence[Case]) -> None:
 
 
 def _write(advice: Advice, folder: Path) -> None:
-    from qcnlab.plots import save
+    from qcnlab.figures.plots import save
 
     robust = advice.start.with_(*advice.patch)
     write_whole(folder / "robust.toml", robust.to_toml().encode())

@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from qcnlab import text
 from qcnlab.advising.terms import AS_IS, GOOD, LOWER_BOUNDS, ROBUST, ends_of, percent, shown
+from qcnlab.printing import text
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -360,7 +360,7 @@ def _fluid_swings(
     noise: bool,
 ) -> tuple[Array, Array | None]:
     """Return the fluid's smallest swing of several starts, and the largest."""
-    from qcnlab.progress import Bar
+    from qcnlab.printing.progress import Bar
 
     swings = np.full((len(models), len(rtts_s)), math.nan)
     largest, several = swings.copy(), False

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from qcnlab.analysis.draw import line_style, title
-from qcnlab.notebook import ShownFigure
-from qcnlab.plots import FAINT, INK, style
+from qcnlab.figures.notebook import ShownFigure
+from qcnlab.figures.plots import FAINT, INK, style
 
 if TYPE_CHECKING:
     from qcnlab.analysis.boundary import Boundary

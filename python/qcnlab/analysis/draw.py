@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from qcnlab.notebook import ShownFigure
-from qcnlab.plots import DASHES, FAINT, INK, SOURCES, above, style
+from qcnlab.figures.notebook import ShownFigure
+from qcnlab.figures.plots import DASHES, FAINT, INK, SOURCES, above, style
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

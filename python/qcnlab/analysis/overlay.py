@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from qcnlab.analysis.model import Equilibrium, ScenarioModel
     from qcnlab.analysis.modelled import ModelledScenario
     from qcnlab.api import Scenario
-    from qcnlab.results import Result
+    from qcnlab.results.result import Result
 
 SOURCES = (1, 2, 5, 10, 20, 50, 100, 400)
 SHOWN_S = 0.2

@@ -8,9 +8,9 @@ from matplotlib.figure import Figure
 
 from qcnlab.analysis.draw import time_scale, title
 from qcnlab.analysis.spans import span
-from qcnlab.notebook import ShownFigure
-from qcnlab.plots import FAINT, INK, SOURCES, above, envelope, style
-from qcnlab.text import counted
+from qcnlab.figures.notebook import ShownFigure
+from qcnlab.figures.plots import FAINT, INK, SOURCES, above, envelope, style
+from qcnlab.printing.text import counted
 
 if TYPE_CHECKING:
     from qcnlab.analysis.overlay import Overlay

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from qcnlab.book import evidence
 from qcnlab.book.entries import DRAWN, MISSED, OPEN, PARTLY, REPRODUCED, UNRUN
 from qcnlab.book.markdown import anchor, cells, header
-from qcnlab.text import counted, number
+from qcnlab.printing.text import counted, number
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qcnlab.options import Json, print_json
+from qcnlab.cli.options import Json, print_json
 
 if TYPE_CHECKING:
     from qcnlab.formats.report import Report

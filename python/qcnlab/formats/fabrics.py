@@ -10,7 +10,7 @@ from qcnlab.formats.lines import FormatError
 from qcnlab.formats.messages import Setup, length, scenario, star
 from qcnlab.formats.numbers import time_text
 from qcnlab.formats.scenarios import FEW, MARK, quoted
-from qcnlab.text import counted
+from qcnlab.printing.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from qcnlab.folders import whole as whole_file
+from qcnlab.files.folders import whole as whole_file
+from qcnlab.files.outputs import FLOWS, SCENARIO, writable
 from qcnlab.formats.lines import FormatError, Row, rows, shown
 from qcnlab.formats.numbers import (
     TIMES,
@@ -36,8 +37,7 @@ from qcnlab.formats.scenarios import (
     quoted,
     record,
 )
-from qcnlab.outputs import FLOWS, SCENARIO, writable
-from qcnlab.text import counted
+from qcnlab.printing.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

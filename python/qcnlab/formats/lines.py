@@ -9,7 +9,7 @@ from os import fstat
 from typing import TYPE_CHECKING, NamedTuple
 
 from qcnlab.errors import Error
-from qcnlab.text import counted
+from qcnlab.printing.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -204,7 +204,7 @@ def _bar(path: Path, size: int) -> Iterator[Callable[[int], None] | None]:
     if size < LONG:
         yield None
         return
-    from qcnlab.progress import Bar
+    from qcnlab.printing.progress import Bar
 
     with Bar(f"reading {path.name}") as bar:
         yield lambda octets: bar(min(octets / size, 1.0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from qcnlab import text
+from qcnlab.printing import text
 
 SHOWN = 3
 """Devices that a row names."""

@@ -21,7 +21,7 @@ from qcnlab.formats.schedules.collectives import Collective, Span
 from qcnlab.formats.schedules.messages import schedule
 from qcnlab.formats.schedules.operations import CALC, Rank
 from qcnlab.formats.schedules.writing import files, tell, write
-from qcnlab.text import counted
+from qcnlab.printing.text import counted
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,19 +8,22 @@ import tomllib
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from qcnlab import _core, catalogue, comparison, endings, metrics_text, text
-from qcnlab.completion_figure import completion_figure
+from qcnlab import _core, catalogue
 from qcnlab.errors import AnalysisError
-from qcnlab.facts import facts
+from qcnlab.figures.completion import completion_figure
+from qcnlab.printing import text
 from qcnlab.report import charts, page
 from qcnlab.report.network import in_words, network_of, sketch
 from qcnlab.report.settings import settings, watermarks
 from qcnlab.report.stops import tree
+from qcnlab.results import comparison, metrics_text
+from qcnlab.runs import endings
+from qcnlab.runs.facts import facts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from qcnlab.results import Result
+    from qcnlab.results.result import Result
     from qcnlab.sweeps.result import Sweep
 
 LARGEST = 3_000_000

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from qcnlab import _core
 from qcnlab.errors import Error
-from qcnlab.folders import core_digest
+from qcnlab.files.folders import core_digest
 from qcnlab.sweeps.clusters import WORDS, Crew, is_cluster, named, of_client
 
 if TYPE_CHECKING:

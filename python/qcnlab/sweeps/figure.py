@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from qcnlab import catalogue, text
-from qcnlab.notebook import ShownFigure
-from qcnlab.plots import FAINT, TITLE, source_style, style
+from qcnlab import catalogue
+from qcnlab.figures.notebook import ShownFigure
+from qcnlab.figures.plots import FAINT, TITLE, source_style, style
+from qcnlab.printing import text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from qcnlab import _core
 from qcnlab.errors import ScenarioError, scenario_error
-from qcnlab.progress import Bar
+from qcnlab.printing.progress import Bar
 from qcnlab.values import several
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from qcnlab import _core
 from qcnlab.errors import ScenarioError
-from qcnlab.folders import core_digest, read_json
+from qcnlab.files.folders import core_digest, read_json
 from qcnlab.sweeps.grid import word
 from qcnlab.sweeps.precision import Precision, of_manifest, to_manifest
 from qcnlab.sweeps.runs import rows_in_a_part

@@ -19,7 +19,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from qcnlab.errors import FolderError
-from qcnlab.folders import (
+from qcnlab.files.folders import (
     SUMS,
     is_abandoned,
     is_partial,
@@ -28,7 +28,8 @@ from qcnlab.folders import (
     whole,
     write_whole,
 )
-from qcnlab.run_files import parquet
+from qcnlab.runs.run_files import parquet
+from qcnlab.runs.tables import Table
 from qcnlab.sweeps import journal
 from qcnlab.sweeps.manifest import (
     MANIFEST,
@@ -40,7 +41,6 @@ from qcnlab.sweeps.manifest import (
     to_json,
 )
 from qcnlab.sweeps.runs import Runs
-from qcnlab.tables import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

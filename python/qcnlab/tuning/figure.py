@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Literal
 
 from matplotlib.ticker import MaxNLocator, NullFormatter
 
-from qcnlab import catalogue, text
-from qcnlab.notebook import ShownFigure
-from qcnlab.plots import FAINT, SOURCES, TITLE, style
+from qcnlab import catalogue
+from qcnlab.figures.notebook import ShownFigure
+from qcnlab.figures.plots import FAINT, SOURCES, TITLE, style
+from qcnlab.printing import text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from qcnlab import intervals, text
 from qcnlab.errors import MissingPackage, ScenarioError, scenario_error
+from qcnlab.printing import text
+from qcnlab.runs import intervals
 from qcnlab.sweeps.grid import read
 from qcnlab.tuning.goals import Constraint, Objective, Runs
 from qcnlab.tuning.space import in_words
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-    from qcnlab.intervals import Interval
+    from qcnlab.runs.intervals import Interval
 
 
 MOST_DRAWN = 4

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from qcnlab.api import Scenario
 from qcnlab.errors import FolderError, ScenarioError, scenario_error
-from qcnlab.folders import core_digest, write_whole
-from qcnlab.progress import Bar
+from qcnlab.files.folders import core_digest, write_whole
+from qcnlab.printing.progress import Bar
 from qcnlab.sweeps.executors import check_on
 from qcnlab.sweeps.grid import build
 from qcnlab.sweeps.result import Sweep, check_metric
@@ -348,7 +348,7 @@ def judged(
 
 
 def _write(tuned: Tuning, folder: Path) -> None:
-    from qcnlab.plots import save
+    from qcnlab.figures.plots import save
 
     write_whole(folder / "trials.csv", tuned.to_polars().write_csv().encode())
     if len(tuned.objectives) <= MOST_DRAWN:

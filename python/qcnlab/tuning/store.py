@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from qcnlab.errors import FolderError
-from qcnlab.folders import parse_json, read_json, write_whole
+from qcnlab.files.folders import parse_json, read_json, write_whole
 from qcnlab.sweeps.store import held
 from qcnlab.tuning.result import Trial
 

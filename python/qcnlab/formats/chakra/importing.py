@@ -13,7 +13,7 @@ from qcnlab.formats.messages import MOST_HOSTS, Setup, length
 from qcnlab.formats.report import Report
 from qcnlab.formats.schedules.messages import schedule
 from qcnlab.formats.schedules.writing import files, tell, write
-from qcnlab.text import counted
+from qcnlab.printing.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -100,7 +100,7 @@ def _bar(path: Path, file: BinaryIO) -> Any:
         if size < LONG:
             yield lambda octets: None
             return
-        from qcnlab.progress import Bar
+        from qcnlab.printing.progress import Bar
 
         with Bar(f"reading {path.name}") as bar:
             yield lambda octets: bar(octets / size)

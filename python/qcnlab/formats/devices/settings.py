@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from qcnlab import api
-from qcnlab.facts import base
 from qcnlab.formats.lines import FormatError
 from qcnlab.formats.report import Report, together
 from qcnlab.formats.sonic.exporting import Site, classes_of
 from qcnlab.formats.sonic.selecting import selects
+from qcnlab.runs.facts import base
 
 if TYPE_CHECKING:
     from collections.abc import Callable

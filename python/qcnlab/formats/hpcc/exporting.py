@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qcnlab import _core
-from qcnlab.folders import NewFolder, is_folder
+from qcnlab.files.folders import NewFolder, is_folder
 from qcnlab.formats.hpcc import results, topology
 from qcnlab.formats.hpcc.flows import port_of
 from qcnlab.formats.hpcc.nodes import Nodes, nodes
@@ -16,12 +16,12 @@ from qcnlab.formats.hpcc.results import Flow
 from qcnlab.formats.lines import FormatError
 from qcnlab.formats.numbers import NumberFault, time
 from qcnlab.formats.report import Report
-from qcnlab.text import counted
+from qcnlab.printing.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from qcnlab.results import Result
+    from qcnlab.results.result import Result
 
 PORT = 100
 """The destination port of flows that count, by habit."""
@@ -59,7 +59,7 @@ def convert(run: str, out: Path, origin: str, replication: int) -> Report:
         raise FormatError(str(fault)) from None
     result: Result | None = None
     if is_folder(Path(run)):
-        from qcnlab.results import open_run
+        from qcnlab.results.result import open_run
 
         result = open_run(run)
         text = result.config

@@ -11,12 +11,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
-from qcnlab.folders import whole as whole_file
+from qcnlab.files.folders import whole as whole_file
+from qcnlab.files.outputs import FLOWS, writable
 from qcnlab.formats.lines import FormatError, Line, lines
 from qcnlab.formats.numbers import NumberFault, seconds, time_text, whole
 from qcnlab.formats.scenarios import FLOWS_MARK
-from qcnlab.outputs import FLOWS, writable
-from qcnlab.text import counted
+from qcnlab.printing.text import counted
 
 if TYPE_CHECKING:
     from pathlib import Path

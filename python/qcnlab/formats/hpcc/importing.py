@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from qcnlab.folders import whole as whole_file
+from qcnlab.files.folders import whole as whole_file
+from qcnlab.files.outputs import SCENARIO, writable
 from qcnlab.formats.hpcc import cdf, flows, mapping, topology
 from qcnlab.formats.hpcc.config import KEY, Config
 from qcnlab.formats.lines import FormatError, lines
@@ -14,7 +15,6 @@ from qcnlab.formats.names import pattern
 from qcnlab.formats.numbers import NumberFault, decimal, time, time_text
 from qcnlab.formats.report import Report
 from qcnlab.formats.scenarios import FEW, MARK, NO_FLOWS, check, check_name, quoted, record
-from qcnlab.outputs import SCENARIO, writable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from qcnlab.folders import whole as whole_file
+from qcnlab.files.folders import whole as whole_file
+from qcnlab.files.outputs import FLOWS, SCENARIO, writable
 from qcnlab.formats.htsim import topology
 from qcnlab.formats.htsim.matrix import Connection, Matrix, counts, read, scale
 from qcnlab.formats.htsim.triggers import Waits, waits
@@ -15,8 +16,7 @@ from qcnlab.formats.messages import COLUMNS, SENT, Setup, length, scenario, star
 from qcnlab.formats.numbers import time_text
 from qcnlab.formats.report import Report
 from qcnlab.formats.scenarios import FEW, FLOWS_MARK, NO_FLOWS, check, check_name, quoted
-from qcnlab.outputs import FLOWS, SCENARIO, writable
-from qcnlab.text import counted
+from qcnlab.printing.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

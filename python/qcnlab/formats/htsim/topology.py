@@ -15,7 +15,7 @@ from qcnlab.formats.lines import FormatError, Line, lines, shown
 from qcnlab.formats.messages import MOST_HOSTS, link
 from qcnlab.formats.names import Node, pattern
 from qcnlab.formats.numbers import NumberFault, rate_text, time_text, whole
-from qcnlab.text import counted
+from qcnlab.printing.text import counted
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,14 +5,14 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from qcnlab.folders import whole as whole_file
+from qcnlab.files.folders import whole as whole_file
+from qcnlab.files.outputs import FLOWS, SCENARIO, writable
 from qcnlab.formats.fabrics import Fabric, named
 from qcnlab.formats.lines import FormatError
 from qcnlab.formats.messages import COLUMNS, SENT
 from qcnlab.formats.numbers import time_text
 from qcnlab.formats.scenarios import FLOWS_MARK, NO_FLOWS, check, check_name
-from qcnlab.outputs import FLOWS, SCENARIO, writable
-from qcnlab.text import counted
+from qcnlab.printing.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

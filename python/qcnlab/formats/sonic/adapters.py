@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from qcnlab.formats.lines import FormatError
 from qcnlab.formats.sonic.values import Value, bare
-from qcnlab.text import counted
+from qcnlab.printing.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

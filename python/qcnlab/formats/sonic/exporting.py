@@ -10,13 +10,13 @@ from math import ceil, log2
 from typing import TYPE_CHECKING, Any
 
 from qcnlab import api
-from qcnlab.facts import base
 from qcnlab.formats.lines import FormatError
 from qcnlab.formats.report import Report, together
 from qcnlab.formats.sonic.network import MBPS, NS_PER_METRE
 from qcnlab.formats.sonic.selecting import selects
 from qcnlab.formats.sonic.switches import LOSSLESS, MELLANOX
-from qcnlab.text import counted
+from qcnlab.printing.text import counted
+from qcnlab.runs.facts import base
 
 if TYPE_CHECKING:
     from pathlib import Path

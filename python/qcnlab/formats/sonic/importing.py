@@ -6,14 +6,14 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from qcnlab.files.outputs import SCENARIO, writable
 from qcnlab.formats.lines import FormatError, shown
 from qcnlab.formats.numbers import NumberFault, time, time_text
 from qcnlab.formats.report import Report, together
 from qcnlab.formats.scenarios import MARK, check, check_name
 from qcnlab.formats.sonic import control, mapping, network
 from qcnlab.formats.sonic.reading import Fabric, read
-from qcnlab.outputs import SCENARIO, writable
-from qcnlab.text import counted
+from qcnlab.printing.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

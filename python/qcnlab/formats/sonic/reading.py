@@ -14,7 +14,7 @@ from qcnlab.formats.sonic.adapters import Adapter
 from qcnlab.formats.sonic.json_text import content, objects
 from qcnlab.formats.sonic.switches import Switch
 from qcnlab.formats.sonic.tables import Tables, is_tables, short
-from qcnlab.text import counted
+from qcnlab.printing.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
