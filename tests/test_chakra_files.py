@@ -196,6 +196,20 @@ def test_control_dependencies_can_be_left_out(here: CommandLine) -> None:
     assert listed(here) == ["host0,host1,5 B,0 s,,,"]
 
 
+def test_collectives_of_a_group_go_by_their_turn(here: CommandLine) -> None:
+    """Two ranks add up 1000 octets, then 5000: each sends half of them twice, as a ring does."""
+    calls = [
+        node(1, COLLECTIVE, comm_type=0, comm_size=1000),
+        node(2, COLLECTIVE, (1,), comm_type=0, comm_size=5000),
+    ]
+    imported(here, *own(here, calls, calls), *STAR)
+    sent: dict[str, list[str]] = {}
+    for row in listed(here):
+        source, _, size, *_ = row.split(",")
+        sent.setdefault(source, []).append(size)
+    assert sent == {key: ["500 B", "500 B", "2500 B", "2500 B"] for key in ("host0", "host1")}
+
+
 def test_groups_and_the_order_of_collectives(here: CommandLine) -> None:
     calls = {
         rank: [node(1, COLLECTIVE, comm_type=2, comm_size=10, pg_name=f"{rank % 2}")]

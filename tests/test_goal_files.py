@@ -186,6 +186,14 @@ def test_what_cannot_be_said_is_told(here: CommandLine) -> None:
     ]
 
 
+def test_computation_after_the_last_send_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "two.goal"
+    before, behind = "a: calc 5\ns: send 8b to 1\n", "s: send 8b to 1\na: calc 5\n"
+    for statements, idle in ((before, 0), (behind, 1), (behind.replace("5", "0"), 0)):
+        path.write_text(f"num_ranks 2\nrank 0 {{\n{statements}}}\nrank 1 {{\nrecv 8b from 0\n}}\n")
+        assert schedule(text.read(path).ranks).idle == idle
+
+
 def test_receives_take_sends_in_order_and_wild_ones_what_is_left() -> None:
     ranks = [Rank(Path("x")) for _ in range(3)]
     for tag in (1, 1, 2):

@@ -204,6 +204,28 @@ def test_what_htsim_would_change_is_told(here: CommandLine) -> None:
     assert "1 start that htsim rounds to 24 bits" in lost
 
 
+def test_starts_in_us_are_not_rounded_to_24_bits(here: CommandLine) -> None:
+    (here.folder / "own.cm").write_text("Nodes 2\nConnections 1\n0->1 start 131.073001 size 9\n")
+    words = ("--times", "us", *STAR[2:])
+    lost = [entry["what"] for entry in imported(here, "own.cm", *words)["not_modelled"]]
+    assert listed(here) == ["host0,host1,9 B,131073001 ps,,,"]
+    assert not any("24 bits" in what or "finer" in what for what in lost)
+
+
+def test_two_links_that_failed_are_both_missing(here: CommandLine) -> None:
+    text = "Nodes 16\nConnections 1\nFailures 2\nfailure switch_type AGG switch_id 0 link_id 0\n"
+    text += "failure switch_type AGG switch_id 1 link_id 1\n0->15 start 0 size 9000\n"
+    (here.folder / "own.cm").write_text(text)
+    report = imported(here, "own.cm", "tree.topo", *STAR[:4])
+    links = {frozenset((link["a"], link["b"])) for link in _named(network(here))}
+    assert len(links) == 16 + 16 + 16 - 2
+    assert frozenset(("agg0", "core0")) not in links and frozenset(("agg1", "core3")) not in links
+    assert "2 failed links" in str(report["mapped"])
+    change(here.folder / "own.cm", "switch_id 1 link_id 1", "switch_id 0 link_id 0")
+    told = refused(here, "own.cm", "tree.topo", *STAR[:4])
+    assert told.endswith("the link of agg0 and core0 has failed already")
+
+
 def test_waits_that_end_at_the_other_host_are_told(here: CommandLine) -> None:
     text = "Nodes 3\nConnections 4\nTriggers 2\ntrigger id 1 oneshot\ntrigger id 2 multishot\n"
     text += "0->1 start 0 size 1 send_done_trigger 1\n1->2 trigger 1 size 1\n"

@@ -272,6 +272,30 @@ def test_edges_of_thresholds_are_no_findings(tmp_path: Path) -> None:
     assert judged(tmp_path, edges)["findings"] == []
 
 
+def test_what_one_switch_does_not_say_hides_no_other(tmp_path: Path) -> None:
+    def change(files: Files) -> None:
+        short(files)
+        first = tables(files, "agg1")
+        del first["BUFFER_POOL"]["ingress_lossless_pool"]["size"]
+        del first["CABLE_LENGTH"]["AZURE"]["Ethernet0"]
+        pool = tables(files, "spine1")["BUFFER_POOL"]["ingress_lossless_pool"]
+        pool["size"] = str(64_000_000 - 4 * 420_864 + 1)
+
+    told = judged(tmp_path, change)
+    wrong = {(each["rule"], each["device"]) for each in told["findings"]}
+    assert wrong == {("short-headroom", "tor1"), ("small-pool", "spine1")}
+    left = {each["what"] for each in told["not_judged"]}
+    assert {"pool ingress_lossless_pool of agg1", "headroom of agg1 Ethernet0"} <= left
+
+
+def test_a_cable_of_no_length_is_one(tmp_path: Path) -> None:
+    def change(files: Files) -> None:
+        tables(files, "tor1")["CABLE_LENGTH"]["AZURE"]["Ethernet0"] = "0m"
+
+    told = judged(tmp_path, change)
+    assert told["findings"] == [] and told["not_judged"] == []
+
+
 def test_an_octet_more_is_a_finding(tmp_path: Path) -> None:
     def over(files: Files) -> None:
         pool = tables(files, "spine1")["BUFFER_POOL"]["ingress_lossless_pool"]

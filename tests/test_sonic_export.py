@@ -12,6 +12,8 @@ import pytest
 
 import qcnlab
 from conftest import ROOT, CommandLine
+from qcnlab.formats.report import Report
+from qcnlab.formats.sonic import exporting
 from qcnlab.formats.sonic.exporting import CARD, LINES
 from qcnlab.formats.sonic.selecting import selects
 from test_sonic_files import SMALL
@@ -182,6 +184,16 @@ def test_what_a_card_cannot_say_is_told(cli: CommandLine) -> None:
     done = cli("export", "mlxconfig", "og-hotspot-2src-10g-to-500m-rtt10us")
     assert done.returncode == 2
     assert "mlxconfig has parameters of dcqcn alone" in done.stderr
+
+
+def test_times_are_whole_ms_and_no_shorter() -> None:
+    site = exporting.Site({}, {"nodes": [], "links": []}, Report(), None)
+    times = {"400 ms": "400", "0.4 s": "400", "400.2 ms": "401", "100 us": "1"}
+    assert {time: exporting._milliseconds(site, "leaf", time) for time in times} == times
+    assert site.report.not_modelled == [
+        ("leaf: 400.2 ms", "times are whole ms: 401 ms"),
+        ("leaf: 100 us", "times are whole ms: 1 ms"),
+    ]
 
 
 def test_what_pools_cannot_say_is_refused(cli: CommandLine) -> None:
