@@ -150,6 +150,43 @@ fn experts_and_stages_compute_between_messages() {
     let stages = ["traffic.operation=pipeline", "traffic.ranks=host{1..4}", "traffic.compute=5 us"];
     let bound = 6 * message(80) + 5 * 5_000_000;
     assert_eq!(took(&stages), (bound, bound));
+    let three = outcome(STAR, &["traffic.operation=pipeline", "traffic.ranks=host{1..4}", "traffic.microbatches=3"]);
+    assert_eq!(of(&three, |run| run.json())["messages"], 3 * 6);
+}
+
+/// Ranks on hosts 3 to 6: each starts 1 us after the one before it, whatever number its host has.
+#[test]
+fn a_stagger_counts_ranks() {
+    let keys = ["traffic.operation=all_gather", "traffic.ranks=host{3..6}", "traffic.stagger=1 us"];
+    of(&outcome(STAR, &keys), |run| {
+        for (number, message) in run.messages.iter().enumerate().filter(|(_, message)| message.step == 0) {
+            assert_eq!(run.tally(number).started.ps(), u64::from(message.from) * 1_000_000, "rank {}", message.from);
+        }
+        assert_eq!(run.json()["hosts"], json!(["host3", "host4", "host5", "host6"]));
+    });
+}
+
+/// Two operations among the same hosts, in orders that are drawn for each, and in each replication anew.
+#[test]
+fn each_operation_has_its_own_order() {
+    let Some((before, entry)) = STAR.split_once("[[traffic]]") else { unreachable!() };
+    let entry = entry.replace("[scheme]", "placement = \"random\"\n[scheme]");
+    let Some((operation, scheme)) = entry.split_once("[scheme]") else { unreachable!() };
+    let two = format!("{before}[[traffic]]{operation}[[traffic]]{operation}[scheme]{scheme}");
+    let both = |seed: u64| {
+        let outcome = outcome(&two, &["replications=2", &format!("seed={seed}")]);
+        let of_one = |replication: &crate::Replication| {
+            let all = CollectiveRun::all(&outcome.scenario, &replication.fabric, &replication.done);
+            all.iter().map(|run| (run.entry, run.json()["hosts"].to_string())).collect::<Vec<_>>()
+        };
+        outcome.replications.iter().flat_map(of_one).collect::<Vec<_>>()
+    };
+    let drawn = both(0);
+    assert_eq!(drawn.iter().map(|(entry, _)| *entry).collect::<Vec<_>>(), [0, 1, 0, 1]);
+    let orders: std::collections::BTreeSet<_> = drawn.iter().map(|(_, hosts)| hosts.clone()).collect();
+    assert_eq!(orders.len(), 4, "{orders:?}");
+    assert_eq!(both(0), drawn);
+    assert_ne!(both(1), drawn);
 }
 
 /// Three rounds of a ring: what lies between them is the computation and an answer. Bandwidth counts the mean time of a round.
@@ -190,6 +227,13 @@ fn the_parts_are_the_whole() {
         &["traffic.operation=pipeline", "traffic.microbatches=4"],
         &["routing.multipath=frame", "traffic.recovery=selective_repeat"],
         &["scheme.name=hpcc", "traffic.operation=all_to_all"],
+        // What has two ways loads no port with all of it.
+        &[
+            "routing.multipath=frame",
+            "traffic.recovery=selective_repeat",
+            "traffic.operation=all_to_all",
+            "scheme.name=none",
+        ],
         &["clock_tolerance_ppm=100"],
         &["topology.trunk_rate=25 Gb/s", "topology.spines=1"],
     ];
@@ -247,6 +291,62 @@ fn an_operation_that_does_not_end_says_so() {
     assert_eq!(value["waiting_for"]["first"], "host1->host2#7");
     let rounds = &value["rounds"][0];
     assert_eq!((&rounds["completion_s"], &rounds["ranks_completed_s"][0]), (&Value::Null, &Value::Null));
+    // Of a broadcast rank 1 has it after 8.79 us, the next ones after 19.6 us.
+    let value = of(&outcome(STAR, &["duration=12 us", "traffic.operation=broadcast"]), |run| run.json());
+    let rounds = &value["rounds"][0];
+    let known: Vec<bool> =
+        rounds["ranks_completed_s"].as_array().expect("ranks").iter().map(|at| !at.is_null()).collect();
+    assert_eq!(known, [false, true, false, false, false, false, false, false]);
+    assert_eq!((&rounds["completion_s"], &rounds["slowest_rank"]), (&Value::Null, &Value::Null));
+    assert_eq!((&value["began_s"], &rounds["began_s"]), (&json!(0.0), &json!(0.0)));
+}
+
+/// Two ways share what goes over both: together their ports send for as long as one port does that carries all of it.
+#[test]
+fn ports_of_several_ways_are_busy_with_their_share() {
+    let uplinks = |keys: &[&str]| {
+        of(&outcome(FABRIC, keys), |run| {
+            let busy = run.busy();
+            let of = |port: &str| busy[run.fabric.port_names.iter().position(|name| name == port).expect("a port")];
+            of("leaf1->spine1") + of("leaf1->spine2")
+        })
+    };
+    let one_way = uplinks(&["traffic.recovery=selective_repeat"]);
+    let both = uplinks(&["traffic.recovery=selective_repeat", "routing.multipath=frame"]);
+    // 14 messages of 100 packets cross each way, of 1048 octets.
+    assert!(one_way >= 14.0 * 100.0 * T as f64 / 1e12, "{one_way}");
+    assert!((both / one_way - 1.0).abs() < 0.02, "{both} {one_way}");
+}
+
+/// What a message's ports were paused for counts from its start on, port by port the longest.
+#[test]
+fn pauses_count_while_a_message_is_sent() {
+    let keys = ["traffic.operation=all_to_all", "traffic.rounds=3", "scheme.name=none", "switch.input_memory=200 KB"];
+    of(&outcome(FABRIC, &keys), |run| {
+        let pauses = &run.done.trace.pauses;
+        assert!(pauses.start.len() > 10, "{} pauses", pauses.start.len());
+        let chain = run.chain().expect("it ends");
+        let mut cut = 0;
+        for (position, link) in chain.iter().enumerate() {
+            let until = chain
+                .get(position + 1)
+                .map_or(run.roce(link.message).received, |next| run.heard(next.message, link.message));
+            let of_port = |port: &u32| -> u64 {
+                let rows = (0..pauses.start.len()).filter(|row| pauses.port[*row] == *port);
+                rows.map(|row| {
+                    let whole = pauses.end[row].saturating_sub(pauses.start[row]);
+                    let both = pauses.end[row].min(until.ps()).saturating_sub(pauses.start[row].max(link.started.ps()));
+                    cut += u32::from(both < whole);
+                    both
+                })
+                .sum()
+            };
+            let way = &run.fabric.flows[run.first + link.message].paths[0];
+            let longest = way.iter().map(of_port).max().unwrap_or(0);
+            assert_eq!(run.paused(link, until).ps(), longest, "message {}", link.message);
+        }
+        assert!(cut > 0);
+    });
 }
 
 /// Tables that are not kept change nothing but what is said of pauses.

@@ -140,6 +140,23 @@ fn timeouts_in_a_row_leave_the_least_window() {
     is(once.window, 0.01);
 }
 
+/// A timeout 9 us after a cut, within the round trip of 10 us, takes nothing off. It is the first of its row: the second does
+/// nothing, and the third leaves the least window although an acknowledgement of nothing new came between them.
+#[test]
+fn a_timeout_soon_after_a_cut_counts_and_takes_nothing_off() {
+    let timeout = TransportEvent::Lost(LossSign::Timeout);
+    let mut rp = at(10.0, FLAT);
+    tell(&mut rp, 1000, TransportEvent::NegativelyAcknowledged);
+    for (now, window) in [(1009, 5.0), (2000, 5.0)] {
+        tell(&mut rp, now, timeout);
+        is(rp.window, window);
+    }
+    hear(&mut rp, 2500, 40, 0);
+    is(rp.window, 5.0);
+    tell(&mut rp, 3000, timeout);
+    is(rp.window, 0.01);
+}
+
 /// A window of 2.9 packets lets two be in flight, 0.5 one, which starts 40 / 0.5 = 80 us after the one before; from one
 /// packet on there is no gap. The rate is what the window sends in a round trip: 0.5 * 8000 bits in 40 us, 100 Mb/s.
 #[test]
