@@ -7,9 +7,10 @@
 
 /// The scheme in words, with its state diagram: what lists, `explain` and the pages show.
 const ABOUT: &str = "\
-Acknowledgements return the time at which a packet was sent. The sender holds the delay against a target, which is
-longer for more hops and for smaller windows, so that many flows have room for a packet each. The window counts
-packets; below one, packets leave one by one with a gap. No switch takes part. For traffic over RoCE.
+Acknowledgements return the time at which a packet was sent. From it the sender computes the delay and
+compares it with a target. The target is longer for more hops. It is also longer for smaller windows, so
+that many flows have room for one packet each. The window counts packets; if it is below one, packets leave
+one by one with a gap. No switch takes part. For traffic over RoCE.
 
    target D = base + hops * per_hop + between 0 and fs_max: a / sqrt(W) - a / sqrt(fs_most),
               a = fs_max / (1 / sqrt(fs_least) - 1 / sqrt(fs_most))
