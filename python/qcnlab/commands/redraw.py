@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 from qcnlab.cli.options import Style
 from qcnlab.demo import INDEX
 from qcnlab.errors import FolderError
-from qcnlab.files.folders import NewFolder, is_there
+from qcnlab.files.folders import NewFolder, is_sweep, is_there
 from qcnlab.files.outputs import FIGURE, writable
 from qcnlab.results.result import open_run
-from qcnlab.sweeps.store import is_sweep
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -23,6 +23,8 @@ ROOT = Path("runs")
 """Where runs without a folder of their own go."""
 SUMS = "SHA256SUMS"
 """The file of a folder that has the checksums of the others."""
+MANIFEST, JOURNAL = "sweep.json", "runs.jsonl"
+"""The files that a sweep writes first into its folder."""
 PARTIAL = re.compile(r"\.(?P<name>.+)\.partial-(?P<process>\d+)(?:\.\w+)?")
 """The name of a file or folder while it is written, with the number of the writing process."""
 
@@ -144,6 +146,11 @@ def is_there(path: Path) -> bool:
 def is_folder(path: Path) -> bool:
     """Return whether `path` is a folder; a name that no file can have is of none."""
     return is_there(path) and path.is_dir()
+
+
+def is_sweep(folder: Path) -> bool:
+    """Return whether a folder has what a sweep writes first."""
+    return is_there(folder / MANIFEST) or is_there(folder / JOURNAL)
 
 
 def is_partial(path: Path) -> bool:

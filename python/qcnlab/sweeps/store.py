@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING
 
 from qcnlab.errors import FolderError
 from qcnlab.files.folders import (
+    JOURNAL,
+    MANIFEST,
     SUMS,
     is_abandoned,
     is_partial,
@@ -32,7 +34,6 @@ from qcnlab.runs.run_files import parquet
 from qcnlab.runs.tables import Table
 from qcnlab.sweeps import journal
 from qcnlab.sweeps.manifest import (
-    MANIFEST,
     differences,
     identity,
     is_in_parts,
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from qcnlab.sweeps.manifest import Manifest
     from qcnlab.sweeps.runs import Run, Values
 
-JOURNAL, PARTS = "runs.jsonl", "metrics"
+PARTS = "metrics"
 TABLES = ("metrics.parquet", "metrics.csv")
 RESULTS = (*TABLES, SUMS, "sweep.svg", "sweep.png")
 
@@ -397,8 +398,3 @@ def _unwritable(folder: Path, error: OSError) -> FolderError:
     return FolderError(
         f"cannot write the folder '{folder}': {error.strerror or error}; choose another with -o DIR"
     )
-
-
-def is_sweep(folder: Path) -> bool:
-    """Return whether a folder has what a sweep writes first."""
-    return is_there(folder / MANIFEST) or is_there(folder / JOURNAL)
