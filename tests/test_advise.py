@@ -40,7 +40,8 @@ priorities = "3"
 rule = "dynamic"
 reaction = "1 us"
 [[traffic]]
-kind = "roce"
+arrivals = "saturated"
+transport = "roce"
 from = "host{1..3}"
 to = "host4"
 size = "60 KB"
@@ -121,7 +122,8 @@ def test_the_worst_cases_are_derived(fabric: qcnlab.Scenario) -> None:
     assert own == fabric.to_dict()
     added = incast["traffic"][1]
     # 10 Gb/s x min(40 us, 1 ms / (4 x 3)) / 8 = 50,000 B of each of three, at 250 and 750 us.
-    assert (added["kind"], added["to"], added["senders"]) == ("roce_incast", "host4", 3)
+    assert (added["arrivals"], added["transport"]) == ("incast", "roce")
+    assert (added["to"], added["senders"]) == ("host4", 3)
     assert (added["size"], added["start"], added["period"]) == ("50 KB", "250 us", "500 us")
     assert added["priority"] == 3 and incast["traffic"][0] == own["traffic"][0]
     assert failed["failure"] == [{"link": "leaf2->spine1", "from": "0 s", "until": "1 ms"}]
@@ -321,7 +323,7 @@ def test_traffic_without_sizes_asks_for_a_goal(cli: CommandLine) -> None:
     )
     done = cli("advise", "fabric.toml", "-o", "out")
     assert done.returncode == 2
-    assert "traffic of kind roce has no size, so no completion time" in done.stderr
+    assert "traffic with arrivals saturated has no size, so no completion time" in done.stderr
 
 
 def test_the_command_prints_advice(cli: CommandLine) -> None:

@@ -30,7 +30,7 @@ rtt = "10 us"
 buffer = "150 KB"
 
 [[traffic]]
-kind = "saturated"
+arrivals = "saturated"
 frame = "1500 B"
 
 [[hotspot]]

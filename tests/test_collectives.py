@@ -151,13 +151,15 @@ hosts = 4
 rate = "100 Gb/s"
 delay = "1 us"
 [[traffic]]
-kind = "collective"
+arrivals = "collective"
+transport = "roce"
 operation = "all_gather"
 ranks = "host1, host2"
 size = "100 KB"
 frame = "1500 B"
 [[traffic]]
-kind = "collective"
+arrivals = "collective"
+transport = "roce"
 operation = "broadcast"
 ranks = "host3, host4"
 size = "100 KB"
@@ -174,7 +176,7 @@ name = "none"
 
 
 def test_runs_without_operations_say_so(result: qcnlab.Result, cli: CommandLine) -> None:
-    with pytest.raises(qcnlab.Error, match="none of its traffic is of kind collective"):
+    with pytest.raises(qcnlab.Error, match='none of its traffic has arrivals = "collective"'):
         result.collectives()
     result.save(cli.folder / "plain")
     done = cli("collective", "plain")

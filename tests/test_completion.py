@@ -38,7 +38,9 @@ name = "none"
 
 def listed(*lists: str) -> qcnlab.Scenario:
     """Return a scenario in which each list of flows is a traffic entry."""
-    entry = "[[traffic]]\nkind = 'list'\nframe = '1500 B'\nflows = '''\nfrom,to,size,start\n{}'''\n"
+    entry = (
+        "[[traffic]]\narrivals = 'list'\nframe = '1500 B'\nflows = '''\nfrom,to,size,start\n{}'''\n"
+    )
     return qcnlab.Scenario.from_toml(ALONE + "".join(map(entry.format, lists)), "alone")
 
 

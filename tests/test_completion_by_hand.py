@@ -12,7 +12,7 @@ import qcnlab
 from qcnlab.results.completion import Bound, Completions, Group, percentile
 from qcnlab.runs.tables import Table
 
-CONFIG = '[[traffic]]\nkind = "list"\n[[traffic]]\nkind = "poisson"\n'
+CONFIG = '[[traffic]]\narrivals = "list"\n[[traffic]]\narrivals = "poisson"\n'
 # A run of two replications that end at 1 and at 2 s.
 ENDS = [{"end_s": 1.0, "why": "duration"}, {"end_s": 2.0, "why": "duration"}]
 Flow = tuple[Any, ...]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from qcnlab.results.result import Result
 
-CONFIG = '[[traffic]]\nkind = "list"\n[[traffic]]\nkind = "poisson"\n'
+CONFIG = '[[traffic]]\narrivals = "list"\n[[traffic]]\narrivals = "poisson"\n'
 GUIDE = ROOT / "docs/guide/figures.md"
 SIZES = {"buckets": "1 KB,10 KB"}
 

@@ -20,7 +20,7 @@ rate = "10 Gb/s"
 rtt = "4 us"
 buffer = "1 MB"
 [[traffic]]
-kind = "list"
+arrivals = "list"
 start_jitter = "1 ms"
 frame = "1500 B"
 flows = '''

@@ -162,7 +162,7 @@ latency = "300 ns"
 kind = "priority"
 reaction = "2017280 ps"
 [[traffic]]
-kind = "saturated"
+arrivals = "saturated"
 from = "host{2..3}"
 to = "host1"
 frame = "9216 B"
@@ -208,7 +208,7 @@ kind = "priority"
 rule = "{rule}"
 {own}
 [[traffic]]
-kind = "saturated"
+arrivals = "saturated"
 from = "host{{1..2}}"
 to = "host3"
 frame = "1500 B"

@@ -459,8 +459,8 @@ def test_a_replication_with_flows_that_wait_or_stay_by_hand(tmp_path: Path) -> N
     }
     result = qcnlab.Result("", {"replications": 2}, {}, tables.__getitem__)
     entries = [
-        {"kind": "roce"},
-        {"kind": "list", "flows": f"{FLOWS_MARK}, {flows.PORT} 200\n"},
+        {"arrivals": "saturated", "transport": "roce"},
+        {"arrivals": "list", "flows": f"{FLOWS_MARK}, {flows.PORT} 200\n"},
     ]
     network, report = nodes(_core.Scenario.shipped("ring-all-reduce-8-hosts-100g")), Report()
     rows = exporting._results(result, 1, network, entries, 2 * S, tmp_path, report)

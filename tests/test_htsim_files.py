@@ -382,7 +382,8 @@ to = "s"
 rate = "1 Gb/s"
 delay = "1 us"
 [[traffic]]
-kind = "roce_list"
+arrivals = "list"
+transport = "roce"
 frame = "1086 B"
 headers = "62 B"
 flows = '''

@@ -46,7 +46,7 @@ def scenario(
         setting,
         messages,
         switch=f'[switch]\noutput_buffer = "{setting.queue_bytes} B"\n{switch}',
-        traffic=f"""kind = "roce_list"
+        traffic=f"""arrivals = "list"\ntransport = "roce"
 cn_tag = false
 frame = "{setting.frame_bytes} B"
 window_limit = "{window}"

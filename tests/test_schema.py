@@ -124,7 +124,7 @@ def test_what_a_schema_can_refuse_it_refuses(message: str) -> None:
     "change",
     [
         {"pause": "link"}, {"pause": []}, {"pause": [{"kind": "link"}, {"knd": "link"}]},
-        {"pause": {"knd": "link"}}, {"traffic": {"kind": "saturated", "frame": "1500 B"}},
+        {"pause": {"knd": "link"}}, {"traffic": {"arrivals": "saturated", "frame": "1500 B"}},
         {"hotspot": {"from": "1 s", "until": "2 s", "rate": "1 Gb/s"}}, {"topology": []},
         {"switch": {"output_buffer": "0 B"}}, {"switch": {"output_buffer": "0.0 KB"}},
         {"duration": "0 s"}, {"duration": "00.00 ms"}, {"duration": 1}, {"seed": -1},

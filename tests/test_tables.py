@@ -129,7 +129,7 @@ bottleneck_rate = "1.2 Gb/s"
 rtt = "10 us"
 buffer = "15 KB"
 [[traffic]]
-kind = "constant"
+arrivals = "constant"
 rate = "2.4 Gb/s"
 frame = "1500 B"
 [scheme]

@@ -150,24 +150,24 @@ fn list(section: &Section, one: Value) -> Value {
 
 /// The schema of one table of a section.
 fn table(section: &Section) -> Value {
-    let mut one = match &section.kind {
-        None => object(properties(section.fields, written), &required(section.fields)),
-        Some(key) => {
-            let kinds = key.choices.iter().zip(key.fields).map(|(choice, own)| {
-                let mut all = Map::new();
-                all.insert("kind".to_owned(), constant(choice.name, &plain(choice.about)));
-                all.extend(properties(own, written));
-                all.extend(properties(section.fields, written));
-                let mut needed = required(own);
-                needed.extend(required(section.fields));
-                if key.fallback != Some(choice.name) {
-                    needed.push("kind");
-                }
-                object(all, &needed)
-            });
-            alternatives(kinds.collect())
+    let kinds = section.combinations().into_iter().map(|kinds| {
+        let (mut all, mut needed) = (Map::new(), Vec::new());
+        for (key, kind) in section.kinds.iter().zip(kinds) {
+            let (choice, own) = (&key.choices[kind], key.fields[kind]);
+            let mut chosen = constant(choice.name, &plain(choice.about));
+            match key.fallback == Some(choice.name) {
+                true => chosen["default"] = choice.name.into(),
+                false => needed.push(key.key),
+            }
+            all.insert(key.key.to_owned(), chosen);
+            all.extend(properties(own, written));
+            needed.extend(required(own));
         }
-    };
+        all.extend(properties(section.fields, written));
+        needed.extend(required(section.fields));
+        object(all, &needed)
+    });
+    let mut one = alternatives(kinds.collect());
     one["description"] = section.about.into();
     match one.get_mut("oneOf").and_then(Value::as_array_mut) {
         Some(kinds) => kinds.iter_mut().for_each(|kind| go_together(section.name, kind)),

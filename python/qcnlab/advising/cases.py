@@ -30,7 +30,7 @@ CARRIED = {
         "rto_low", "rto_low_packets", "frame", "priority", "controlled", "cn_tag",
     ),
     "tcp": ("flavour", "headers", "initial_window", "frame", "priority", "controlled", "cn_tag"),
-    "": ("frame", "priority", "controlled", "cn_tag"),
+    "none": ("frame", "priority", "controlled", "cn_tag"),
 }  # fmt: skip
 """Keys of traffic that an incast takes over, by its transport."""
 
@@ -144,16 +144,14 @@ def _incast(tree: dict[str, Any], net: _Network) -> str:
         raise NoCase("an incast takes three hosts")
     entries = _tables(tree, "traffic")
     own = next((each for each in entries if each.get("controlled", True)), entries[0])
-    transport = next(
-        (name for name in ("roce", "tcp") if str(own["kind"]).startswith(name)),
-        "roce" if own["kind"] == "collective" else "",
-    )
+    transport = own["transport"]
     whole = net.arrivals_s or net.duration_s
     burst_s = min(BURST_S, whole / (4 * count))
     size = round(net.rate_bps * burst_s / BITS)
     entries.append(
         {
-            "kind": f"{transport}_incast" if transport else "incast",
+            "arrivals": "incast",
+            "transport": transport,
             "from": ", ".join(senders),
             "to": net.victim,
             "size": f"{size} B",

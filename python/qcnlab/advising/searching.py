@@ -245,13 +245,13 @@ def _objective(options: Options, scenario: api.Scenario) -> Objective:
     if name is None:
         tree = scenario.to_dict()
         endless = [
-            each["kind"]
+            each["arrivals"]
             for each in tree["traffic"]
             if not any(key in each for key in ("size", "sizes", "flows", "file"))
         ]
         if endless:
             raise scenario_error(
-                f"traffic of kind {endless[0]} has no size, so no completion time",
+                f"traffic with arrivals {endless[0]} has no size, so no completion time",
                 hint="say what is wanted: --minimize METRIC or --maximize METRIC",
             )
         name = SIZED

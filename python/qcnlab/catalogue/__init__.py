@@ -68,9 +68,14 @@ def topologies() -> list[Entry]:
     return _kinds("topology.kind")
 
 
-def traffic() -> list[Entry]:
-    """Return every kind of traffic: `name` and `about`."""
-    return _kinds("traffic.kind")
+def arrivals() -> list[Entry]:
+    """Return every kind of arrivals, which say when traffic offers what: `name` and `about`."""
+    return _kinds("traffic.arrivals")
+
+
+def transports() -> list[Entry]:
+    """Return every transport of traffic: `name` and `about`."""
+    return _kinds("traffic.transport")
 
 
 @cache

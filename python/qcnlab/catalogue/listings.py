@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 KINDS = {
     "topologies": "Written as topology.kind; `qcnlab list parameters` has the keys of each.",
-    "traffic": "Written as traffic.kind; `qcnlab list parameters` has the keys of each.",
+    "arrivals": "Written as traffic.arrivals; `qcnlab list parameters` has the keys of each.",
+    "transports": "Written as traffic.transport; `qcnlab list parameters` has the keys of each.",
 }
 """Lists of kinds, and where a scenario names one."""
 SIZES = "Written as traffic.sizes; a CSV file with the columns size and part takes its place."
@@ -87,8 +88,10 @@ def _group(entry: Entry) -> str:
     """Return what a parameter is about: its table, and the kind that alone has it."""
     names = {"": "The run", "scheme.cp": "Congestion points", "scheme.rp": "Reaction points"}
     section = entry["key"].rpartition(".")[0]
-    kind = re.search(r"\bKinds? ([a-z_, ]+) only\.", entry["about"])
-    only = f", kind {kind[1]}" if kind and section in ("topology", "traffic") else ""
+    kind = re.search(r"\b(Kinds?|With arrivals|With transport) ([a-z_, ]+) only\.", entry["about"])
+    word = kind[1].rpartition(" ")[2].lower().rstrip("s") if kind else ""
+    key = "arrivals" if word == "arrival" else word
+    only = f", {key} {kind[2]}" if kind and section in ("topology", "traffic") else ""
     return names.get(section, f"[{section}]") + only
 
 

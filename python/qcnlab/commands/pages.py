@@ -26,12 +26,12 @@ CHANGES = (
 """The standard hotspot: deck 001's at RTT 40 us, for half a second."""
 OWN_CHANGES = {
     "dcqcn": ("topology.buffer=500 KB",),
-    "dctcp": ("traffic.kind=roce", "topology.buffer=500 KB"),
-    "timely": ("traffic.kind=roce", "topology.buffer=5 MB"),
-    "hpcc": ("traffic.kind=roce", "topology.buffer=500 KB"),
-    "swift": ("traffic.kind=roce", "topology.buffer=5 MB"),
-    "powertcp": ("traffic.kind=roce", "topology.buffer=500 KB"),
-    "theta_powertcp": ("traffic.kind=roce", "topology.buffer=500 KB"),
+    "dctcp": ("traffic.transport=roce", "topology.buffer=500 KB"),
+    "timely": ("traffic.transport=roce", "topology.buffer=5 MB"),
+    "hpcc": ("traffic.transport=roce", "topology.buffer=500 KB"),
+    "swift": ("traffic.transport=roce", "topology.buffer=5 MB"),
+    "powertcp": ("traffic.transport=roce", "topology.buffer=500 KB"),
+    "theta_powertcp": ("traffic.transport=roce", "topology.buffer=500 KB"),
     "e2cm": ("feedback.kind=frames",),
 }
 """Changes without which a scheme does nothing here: marks start at 200 KB; probes must queue;

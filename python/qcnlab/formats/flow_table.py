@@ -316,7 +316,8 @@ def _scenario(
             f'delay = "{time_text(delay)}"',
             "",
             "[[traffic]]",
-            'kind = "roce_list"',
+            'arrivals = "list"',
+            'transport = "roce"',
             f"flows = {quoted(lists.name)}",
             f'frame = "{FRAME} B"',
             f'headers = "{HEADERS} B"',
@@ -348,7 +349,7 @@ def _tell(
     report.mapped += [
         ("hosts", f"host1 to host{hosts}, around one switch"),
         ("start times", f"{time_text(origin)} less: {time_text(origin)} is 0 here"),
-        (counted(flows, "flow"), "[[traffic]] kind roce_list"),
+        (counted(flows, "flow"), "[[traffic]], a list over roce"),
     ]
     if flows > FEW:
         report.mapped.append(

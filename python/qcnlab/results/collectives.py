@@ -52,8 +52,8 @@ class Collectives:
         self._records: list[dict[str, Any]] = list(result.summary.get("collectives", []))
         if not self._records:
             raise AnalysisError(
-                f"'{result.name}' has no collective operations: none of its traffic is of kind "
-                "collective"
+                f"'{result.name}' has no collective operations: none of its traffic has "
+                'arrivals = "collective"'
             )
 
     def records(self) -> list[dict[str, Any]]:

@@ -541,6 +541,13 @@ def _between(ordered: pl.DataFrame, edges: list[int]) -> list[tuple[str, pl.Data
 
 
 def _entries(result: Result) -> list[str]:
-    """Return a name for each entry of traffic: `traffic.0 (flows)`."""
+    """Return a name for each entry of traffic: `traffic.0 (flows over roce)`."""
     entries = tomllib.loads(result.config)["traffic"]
-    return [f"traffic.{number} ({entry['kind']})" for number, entry in enumerate(entries)]
+    return [f"traffic.{number} ({_offered(entry)})" for number, entry in enumerate(entries)]
+
+
+def _offered(entry: dict[str, Any]) -> str:
+    """Return what an entry offers and what carries it; of an older run, its one word for both."""
+    arrivals: str = entry.get("arrivals") or entry["kind"]
+    transport = entry.get("transport", "none")
+    return arrivals if transport == "none" else f"{arrivals} over {transport}"

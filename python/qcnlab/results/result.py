@@ -331,7 +331,7 @@ class Result:
         Raises
         ------
         AnalysisError
-            If no traffic is of kind ``collective``.
+            If no traffic has arrivals ``collective``.
         """
         from qcnlab.results.collectives import Collectives
 

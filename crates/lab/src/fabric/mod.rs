@@ -8,8 +8,8 @@ pub(crate) use traffic::limiters;
 use crate::fairness::{Claim, max_min, proportional};
 use crate::flows::{Alone, Hop};
 use crate::scenario::{
-    Draw, FailedLink, Feedback, FlowSpec, Multipath, NewPaths, PortDefence, ResolvedScenario, Scenario, ScenarioError,
-    StormAt, Ties, TrafficKind,
+    Arrivals, Draw, FailedLink, Feedback, FlowSpec, Multipath, NewPaths, PortDefence, ResolvedScenario, Scenario,
+    ScenarioError, StormAt, Ties,
 };
 use crate::topology::{Role, Routes, reverse};
 use qcnlab_sim::{
@@ -409,8 +409,8 @@ fn storms(resolved: &ResolvedScenario, index_of: &[Option<u32>]) -> Vec<PauseSto
 /// A message is complete for its sender once it is acknowledged, for its receiver when it is there. A collective operation goes
 /// on when arrivals have stopped.
 fn dependencies(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<DependencyPlan> {
-    let until = |spec: &FlowSpec| match scenario.traffic[spec.traffic].kind {
-        TrafficKind::Collective { .. } => Instant::ZERO + scenario.duration,
+    let until = |spec: &FlowSpec| match scenario.traffic[spec.traffic].arrivals {
+        Arrivals::Collective(_) => Instant::ZERO + scenario.duration,
         _ => Instant::ZERO + scenario.arrivals_end(),
     };
     let one = |(flow, spec): (u32, &FlowSpec)| {

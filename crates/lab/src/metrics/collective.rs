@@ -7,7 +7,7 @@
 
 use crate::fabric::Fabric;
 use crate::flows::{Collective, CollectiveMessage, ideal_completion};
-use crate::scenario::{Scenario, TrafficKind};
+use crate::scenario::{Arrivals, Scenario};
 use qcnlab_schemes::params::{Param, Value as Worded};
 use qcnlab_sim::{Finished, FlowTally, RoceTally};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
@@ -112,7 +112,7 @@ fn seconds(span: Span) -> f64 {
 impl<'a> CollectiveRun<'a> {
     /// The operations of a run.
     pub(crate) fn all(scenario: &Scenario, fabric: &'a Fabric, done: &'a Finished) -> Vec<CollectiveRun<'a>> {
-        let is = |entry: &usize| matches!(scenario.traffic[*entry].kind, TrafficKind::Collective { .. });
+        let is = |entry: &usize| matches!(scenario.traffic[*entry].arrivals, Arrivals::Collective(_));
         (0..scenario.traffic.len()).filter(is).map(|entry| CollectiveRun::new(scenario, fabric, done, entry)).collect()
     }
 

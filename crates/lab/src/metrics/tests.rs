@@ -18,13 +18,13 @@ hosts = 3
 rate = "10 Gb/s"
 delay = "1 us"
 [[traffic]]
-kind = "constant"
+arrivals = "constant"
 from = "host{1..2}"
 to = "host3"
 rate = "4 Gb/s"
 frame = "1500 B"
 [[traffic]]
-kind = "constant"
+arrivals = "constant"
 from = "host1"
 to = "host2"
 rate = "1 Gb/s"
@@ -538,7 +538,7 @@ fn of_sizes(end_us: u64, flows: Vec<FlowTally>) -> Measured {
     let lines: String = flows.iter().map(|_| "host1,host2,1250 B,1 ms\n").collect();
     let text = format!(
         "title = \"By hand\"\nduration = \"1110 us\"\n[topology]\nkind = \"switch\"\nhosts = 2\nrate = \"1 Gb/s\"\n\
-         delay = \"1 us\"\n[[traffic]]\nkind = \"list\"\nframe = \"1500 B\"\nflows = \"\"\"\nfrom,to,size,start\n\
+         delay = \"1 us\"\n[[traffic]]\narrivals = \"list\"\nframe = \"1500 B\"\nflows = \"\"\"\nfrom,to,size,start\n\
          {lines}\"\"\"\n[scheme]\nname = \"none\"\n"
     );
     let scenario = scenario(&text, &[]);

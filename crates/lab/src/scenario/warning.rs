@@ -1,10 +1,11 @@
 //! What can be run, but may not mean what its author thinks.
 
+use super::arrivals::Arrivals;
 use super::devices::Multipath;
-use super::drawing::Draw;
+use super::entry::Draw;
 use super::resolved::ResolvedScenario;
 use super::shapes::Topology;
-use super::types::{Scenario, Traffic, TrafficKind};
+use super::types::{Scenario, Traffic};
 use qcnlab_schemes::{CongestionPoint, CpCapabilities, CpId};
 use qcnlab_sim::roce::QpRecovery;
 use qcnlab_units::Bytes;
@@ -28,9 +29,10 @@ impl Scenario {
 
     /// Says of lists of flows that they have none.
     fn unlisted(&self) -> Vec<String> {
-        let entries = self.traffic.iter().enumerate().filter_map(|(entry, traffic)| match &traffic.kind {
-            TrafficKind::List { flows } | TrafficKind::TcpList { flows, .. } | TrafficKind::RoceList { flows, .. } => {
-                let mut rows = flows.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let entries = self.traffic.iter().enumerate().filter_map(|(entry, traffic)| match &traffic.arrivals {
+            Arrivals::List(list) => {
+                let mut rows =
+                    list.flows.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
                 rows.nth(1).is_none().then(|| (entry, traffic.file.as_deref().unwrap_or("its list of flows")))
             }
             _ => None,
@@ -89,8 +91,8 @@ impl Scenario {
         let tables = self.switches.iter().enumerate().filter(|(_, switch)| switch.trim_to.is_some());
         let one = |(table, _)| {
             format!(
-                "switch.{table}.trim_to cuts RoCE packets, and no traffic is over RoCE: it acts nowhere; leave it out, or use \
-                 kind \"roce\", \"roce_list\", \"roce_flows\" or \"roce_incast\""
+                "switch.{table}.trim_to cuts RoCE packets, and no traffic is over RoCE: it acts nowhere; leave it out, or add \
+                 transport = \"roce\" to the traffic"
             )
         };
         tables.map(one).collect()
@@ -130,7 +132,7 @@ impl Scenario {
 
 /// Whether it has flows of a size whose frames nothing sends again.
 fn repairs_no_loss(traffic: &Traffic) -> bool {
-    traffic.kind.ends() && traffic.transport_headers().is_none()
+    traffic.arrivals.kind().ends() && traffic.transport_headers().is_none()
 }
 
 /// Says what of a domain is simpler here than on real links.

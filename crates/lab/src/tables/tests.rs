@@ -36,17 +36,17 @@ rate = "12 Gb/s"
 from = "s3"
 to = "end3,end4"
 [[traffic]]
-kind = "saturated"
+arrivals = "saturated"
 from = "long"
 to = "end3"
 frame = "1500 B"
 [[traffic]]
-kind = "saturated"
+arrivals = "saturated"
 from = "first"
 to = "end2"
 frame = "1500 B"
 [[traffic]]
-kind = "saturated"
+arrivals = "saturated"
 from = "second"
 to = "end4"
 frame = "1500 B"
@@ -325,7 +325,7 @@ fn replications_with_other_names() {
 #[test]
 fn completion_times_of_flows() {
     let text = "title = \"By hand\"\nduration = \"2 ms\"\n[topology]\nkind = \"switch\"\nhosts = 2\nrate = \"1 Gb/s\"\n\
-                delay = \"1 us\"\n[[traffic]]\nkind = \"list\"\nframe = \"1250 B\"\nflows = \"\"\"\nfrom,to,size,start\n\
+                delay = \"1 us\"\n[[traffic]]\narrivals = \"list\"\nframe = \"1250 B\"\nflows = \"\"\"\nfrom,to,size,start\n\
                 host1,host2,2500 B,1 ms\nhost1,host2,2500 B,1 ms\nhost1,host2,2500 B,1 ms\n\"\"\"\n[scheme]\nname = \"none\"\n";
     let scenario = Scenario::parse(text, "by-hand.toml").unwrap_or_else(|error| panic!("{error}"));
     let fabric = Arc::new(Fabric::new(&scenario, Draw { seed: 1, replication: 0 }).unwrap());

@@ -42,7 +42,8 @@ rate = "25 Gb/s"
 [routing]
 multipath = "flow"
 [[traffic]]
-kind = "roce"
+arrivals = "saturated"
+transport = "roce"
 from = "host{1..4}"
 to = "host{5..8}"
 spread = "paired"

@@ -174,10 +174,13 @@ def _listed(
     """Return the flows that a scenario lists, in the order of their starts."""
     rows: list[Flow] = []
     for index, entry in enumerate(entries):
-        kind = entry["kind"]
-        if not kind.endswith("list"):
+        arrivals = entry["arrivals"]
+        if arrivals != "list":
             report.not_modelled.append(
-                (f"traffic.{index}, kind {kind}", "not a list: export a run, whose flows are drawn")
+                (
+                    f"traffic.{index}, arrivals {arrivals}",
+                    "not a list: export a run, whose flows are drawn",
+                )
             )
             continue
         waiting, port = 0, _port(entry)

@@ -185,7 +185,7 @@ def tell(made: Lists, path: Path, origin: int, end: int, report: Report) -> None
     report.read.append((str(path), counted(made.flows + made.late, "flow")))
     for port, file in made.files.items():
         ports = "other destination ports" if port is None else f"{PORT} {port}"
-        report.mapped.append((f"flows, {ports}", f"[[traffic]] kind roce_list, {file.name}"))
+        report.mapped.append((f"flows, {ports}", f"[[traffic]], a list over roce, {file.name}"))
         report.written.append((str(file), f"flows, {ports}"))
     report.mapped.append(
         ("start times", f"{time_text(origin)} less: {time_text(origin)} is 0 here")

@@ -184,7 +184,7 @@ def _tell(report: Report, matrix: Matrix, waiting: Waits, alone: bool, options: 
     ]
     report.read.insert(0, (str(matrix.path), ", ".join(what)))
     report.mapped += [
-        ("connections", "[[traffic]] kind roce_list; node N is hostN"),
+        ("connections", "[[traffic]], a list over roce; node N is hostN"),
         ("start", f"in {options.times}, as --times says"),
     ]
     if matrix.triggers:

@@ -85,7 +85,7 @@ def tell(plan: Schedule, report: Report) -> None:
     """Say in a report what became of a schedule, and what of it nothing says."""
     waiting = sum(bool(message.after) for message in plan.messages)
     report.mapped += [
-        ("sends and their receives", f"{counted(len(plan.messages), 'message')}, kind roce_list"),
+        ("sends and their receives", f"{counted(len(plan.messages), 'message')}, a list over roce"),
         ("what an operation waits for", f"column after, of {counted(waiting, 'message')}"),
         ("computation between messages", "start: so long after what a message waits for"),
     ]

@@ -327,7 +327,7 @@ rate = "1 Gb/s"
 rtt = "1 us"
 buffer = "1 MB"
 [[traffic]]
-kind = "saturated"
+arrivals = "saturated"
 frame = "1000 B"
 [scheme]
 name = "dcqcn"

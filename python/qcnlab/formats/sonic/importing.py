@@ -150,7 +150,8 @@ def _traffic(net: Network, used: int, report: Report) -> list[str]:
     return [
         "# No configuration says the traffic: replace it by yours.",
         "[[traffic]]",
-        'kind = "roce_incast"',
+        'arrivals = "incast"',
+        'transport = "roce"',
         f'from = "{", ".join(senders)}"',
         f'to = "{last}"',
         f'frame = "{FRAME} B"',

@@ -13,7 +13,8 @@ hosts = 8
 rate = "100 Gb/s"
 delay = "1 us"
 [[traffic]]
-kind = "collective"
+arrivals = "collective"
+transport = "roce"
 operation = "all_reduce"
 size = "80 KB"
 frame = "1048 B"
@@ -42,7 +43,8 @@ kind = "priority"
 [[switch]]
 input_memory = "2 MB"
 [[traffic]]
-kind = "collective"
+arrivals = "collective"
+transport = "roce"
 operation = "all_reduce"
 size = "800 KB"
 frame = "1048 B"
