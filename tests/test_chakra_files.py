@@ -8,6 +8,7 @@ import re
 import shlex
 import shutil
 import sys
+import tomllib
 from collections import Counter
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -182,6 +183,20 @@ def test_files_of_astra_sim_beside_traces(here: CommandLine) -> None:
     report = imported(here, *TRACES, "--duration", "10 ms", "--topology", "network.json")
     assert 'rate = "100 Gb/s"' in (here.folder / "made.toml").read_text()
     assert "x 1" in lost(report)
+
+
+def test_packets_and_the_network_are_as_options_say(here: CommandLine) -> None:
+    imported(here, *TRACES, *STAR, "--mtu", "1000")
+    assert 'frame = "1062 B"' in (here.folder / "made.toml").read_text()
+    name = "leaf-spine-64-web-search-and-incast-100g"
+    report = imported(here, *TRACES, "--duration", "10 ms", "--network", name)
+    said, shipped = (
+        tomllib.loads(qcnlab.load(each).to_toml()) for each in (here.folder / "made.toml", name)
+    )
+    for key in ("topology", "scheme", "shared_buffer", "pause"):
+        assert said[key] == shipped[key]
+    assert listed(here)[0].startswith("host1,host4,4096 B")
+    assert "how messages are sent" not in lost(report)
 
 
 def test_control_dependencies_can_be_left_out(here: CommandLine) -> None:

@@ -176,6 +176,16 @@ def test_a_percentile_of_few_flows_is_told() -> None:
     assert [told[p].median.value for p in (50, 95, 99, 99.9)] == [500, 950, 990, 999]
 
 
+def test_another_rule_for_percentiles() -> None:
+    # Of 1 to 4 the median is 2 by rank; the third is element floor(4 * 0.5), as in HPCC's script.
+    run = made(*((0, 0, 1000, 0.0, float(k)) for k in (1, 2, 3, 4)), ends=(9.0,))
+    for rule, value in (("rank", 2.0), ("element", 3.0)):
+        table = CompletionTable([run, run], ["one", "two"], by="all", percentile=rule)
+        told = [row.percentiles["slowdown"][50].median.value for row in table.rows]
+        assert told == [value, value]
+        assert table.summary()["percentile"] == rule
+
+
 def test_what_it_refuses() -> None:
     with pytest.raises(qcnlab.AnalysisError, match="takes one run or more"):
         CompletionTable([])

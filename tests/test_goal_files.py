@@ -125,6 +125,13 @@ def test_a_network_of_a_scenario_is_taken_over(here: CommandLine) -> None:
     assert told.endswith("has 64 hosts, and there are 65 ranks")
 
 
+def test_packets_are_as_long_as_mtu_says(here: CommandLine) -> None:
+    for mtu, frame in ((4096, "4158 B"), (1000, "1062 B")):
+        imported(here, "step.goal", *STAR, "--mtu", str(mtu))
+        said = tomllib.loads((here.folder / "made.toml").read_text())
+        assert said["traffic"][0]["frame"] == frame
+
+
 def test_overhead_stands_before_sends_and_after_receives(here: CommandLine) -> None:
     own(
         here,

@@ -521,6 +521,21 @@ def test_what_their_flows_had_otherwise_is_counted(here: CommandLine) -> None:
     assert starts == ["20 us", "10 us", "20 us", "30 us"]
 
 
+def test_times_count_from_another_origin(here: CommandLine) -> None:
+    (here.folder / "flow.txt").write_text("1\n0 4 3 100 1000 0.000003\n")
+    told = refused(here)
+    assert "starts at 3 us, before 2 s" in told
+    imported(here, "config.txt", "--origin", "0 s")
+    assert made(here)["duration"] == "2020 ms"
+    (row,) = (here.folder / "made.port100.csv").read_text().splitlines()[2:]
+    assert row == "host0,host4,1000 B,3 us,3"
+    for origin, start in (("1500 ms", "1.500003"), ("0 s", "0.000003")):
+        done = here("export", "hpcc", "made.toml", "-o", f"from {origin}", "--origin", origin)
+        assert done.returncode == 0, done.stderr
+        written = (here.folder / f"from {origin}/flow.txt").read_text().splitlines()
+        assert written == ["1", f"0 4 3 100 1000 {start}"]
+
+
 def some_topology(draw: random.Random) -> topology.Topology:
     """Return a network with all that a scenario can say: rates, delays, numbers in any order."""
     switches, hosts = draw.randint(2, 5), draw.randint(2, 8)

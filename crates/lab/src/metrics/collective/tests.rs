@@ -301,6 +301,11 @@ fn an_operation_that_does_not_end_says_so() {
     assert_eq!(known, [false, true, false, false, false, false, false, false]);
     assert_eq!((&rounds["completion_s"], &rounds["slowest_rank"]), (&Value::Null, &Value::Null));
     assert_eq!((&value["began_s"], &rounds["began_s"]), (&json!(0.0), &json!(0.0)));
+    // One that is drawn to start after the end did not begin.
+    let value = of(&outcome(STAR, &["duration=20 us", "traffic.start_jitter=10 ms"]), |run| run.json());
+    let nothing = json!({ "under_way": 0, "first": null });
+    assert_eq!((&value["began_s"], &value["waiting_for"]), (&Value::Null, &nothing));
+    assert_eq!(value["rounds"][0]["began_s"], Value::Null);
 }
 
 /// Two ways share what goes over both: together their ports send for as long as one port does that carries all of it.
@@ -327,25 +332,23 @@ fn pauses_count_while_a_message_is_sent() {
     of(&outcome(FABRIC, &keys), |run| {
         let pauses = &run.done.trace.pauses;
         assert!(pauses.start.len() > 10, "{} pauses", pauses.start.len());
-        let chain = run.chain().expect("it ends");
         let mut cut = 0;
-        for (position, link) in chain.iter().enumerate() {
-            let until = chain
-                .get(position + 1)
-                .map_or(run.roce(link.message).received, |next| run.heard(next.message, link.message));
+        for message in 0..run.messages.len() {
+            let (started, until) = (run.tally(message).started, run.roce(message).received);
+            let link = ChainLink { message, parts: TimeParts::default(), started };
             let of_port = |port: &u32| -> u64 {
                 let rows = (0..pauses.start.len()).filter(|row| pauses.port[*row] == *port);
                 rows.map(|row| {
                     let whole = pauses.end[row].saturating_sub(pauses.start[row]);
-                    let both = pauses.end[row].min(until.ps()).saturating_sub(pauses.start[row].max(link.started.ps()));
+                    let both = pauses.end[row].min(until.ps()).saturating_sub(pauses.start[row].max(started.ps()));
                     cut += u32::from(both < whole);
                     both
                 })
                 .sum()
             };
-            let way = &run.fabric.flows[run.first + link.message].paths[0];
+            let way = &run.fabric.flows[run.first + message].paths[0];
             let longest = way.iter().map(of_port).max().unwrap_or(0);
-            assert_eq!(run.paused(link, until).ps(), longest, "message {}", link.message);
+            assert_eq!(run.paused(&link, until).ps(), longest, "message {message}");
         }
         assert!(cut > 0);
     });
