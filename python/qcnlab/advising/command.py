@@ -74,11 +74,12 @@ def advise(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Search thresholds, alpha and adapters that do well in traffic and worst cases.
+    """Search settings that do well in traffic and in worst cases.
 
-    Worst cases are made of the scenario: an incast, a failed link, a slow receiver. The answer is
-    the candidate whose regret, against each case's own best, is least where it is largest. The same
-    command runs what is missing. Needs Optuna: pip install 'qcnlab[tune]'.
+    Settings are thresholds, alpha and those of adapters. Worst cases are made of the scenario: an
+    incast, a failed link, a slow receiver. The answer is the candidate whose regret, against each
+    case's own best, is least where it is largest. The same command runs what is missing. Needs
+    Optuna: pip install 'qcnlab[tune]'.
     """
     from qcnlab import api
     from qcnlab.advising.cases import NAMES

@@ -67,7 +67,7 @@ COMMANDS = {
     "lint": ("lint.command:lint", "Tell what is wrong in the configurations of a fabric."),
     "advise": (
         "advising.command:advise",
-        "Search thresholds, alpha and adapters that do well in traffic and worst cases.",
+        "Search settings that do well in traffic and in worst cases.",
     ),
     "frames": ("commands.files:frames", "Print what a capture holds, a frame in each line."),
     "conform": ("conform:app", "Tell whether captured devices behave as QCN's standard asks."),
