@@ -13,7 +13,8 @@ in the shipped scenarios.
     make unseen-values ARGS="--page docs/reference/unseen-values.md"
 
 A parameter is listed if it was never given anything but its default, a switch if it was never both
-on and off, a choice with the members that were never chosen. What processes of their own were given
+on and off, a choice with the members that were never chosen. Tables that a record begins with,
+empty, are no values that anybody gives. What processes of their own were given
 is not seen; keys in their arguments are, where they are written out in a test.
 """
 
@@ -148,7 +149,9 @@ def pytest_runtest_call() -> None:
 
 
 def pytest_sessionfinish() -> None:
-    """Write down what this process saw."""
+    """Write down what this process saw; what ends after it is not looked at."""
+    sys.settrace(None)
+    threading.settrace(None)
     for trace in traces:
         trace.write()
 
@@ -237,7 +240,7 @@ def of_functions(seen: Seen) -> Iterator[tuple[str, str, str]]:
                 yield f"{short}()", "", "called"
             continue
         for key, parameter in signature.parameters.items():
-            if key in ("self", "cls"):
+            if key in ("self", "cls") or repr(parameter.default) == "<factory>":
                 continue
             values = used.get(key, set())
             has_default = parameter.default is not inspect.Parameter.empty
