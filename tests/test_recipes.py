@@ -205,7 +205,7 @@ def faults(root: Path, word: str) -> str:
 @pytest.mark.parametrize(
     ("recipe", "word"), [(NEW_COMMAND, "hosts"), (NEW_READER, "pairs")], ids=["command", "reader"]
 )
-def test_a_recipe_done_to_the_letter_passes_what_it_names(
+def test_a_recipe_done_step_by_step_passes_what_it_names(
     copy: Path, recipe: dict[str, Step], word: str
 ) -> None:
     for step in recipe.values():
