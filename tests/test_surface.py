@@ -35,7 +35,8 @@ def test_every_public_name_is_documented(name: str) -> None:
 
 
 def test_names_are_imported_from_where_type_checkers_see_them() -> None:
-    tree = ast.parse(Path(qcnlab.__file__).read_text(encoding="utf-8"))
+    stub = Path(qcnlab.__file__).with_suffix(".pyi")
+    tree = ast.parse(stub.read_text(encoding="utf-8"))
     seen = {
         str(node.module).removeprefix("qcnlab."): tuple(alias.name for alias in node.names)
         for node in ast.walk(tree)
@@ -44,6 +45,8 @@ def test_names_are_imported_from_where_type_checkers_see_them() -> None:
     assert seen == qcnlab._MODULES
     assert sorted(name for names in seen.values() for name in names) == sorted(qcnlab.__all__)
     assert set(qcnlab.__all__) <= set(dir(qcnlab))
+    [listed] = [node for node in ast.walk(tree) if isinstance(node, ast.Assign)]
+    assert ast.literal_eval(listed.value) == qcnlab.__all__
 
 
 def test_the_package_under_test_is_the_one_of_this_tree() -> None:

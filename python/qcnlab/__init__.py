@@ -15,29 +15,6 @@ Examples
 >>> figure = result.plot()  # figure.savefig("run.png") writes it
 """
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from qcnlab._core import __version__
-    from qcnlab.api import Scenario, load, run, run_many
-    from qcnlab.errors import (
-        AnalysisError,
-        Error,
-        FolderError,
-        LawViolation,
-        MissingPackage,
-        ScenarioError,
-    )
-    from qcnlab.results.comparison import Comparison, compare
-    from qcnlab.results.completion import Completions
-    from qcnlab.results.result import Result, open_run
-    from qcnlab.runs.intervals import Interval
-    from qcnlab.runs.tables import Table
-    from qcnlab.sweeps.precision import Precision
-    from qcnlab.sweeps.result import Sweep
-    from qcnlab.sweeps.running import open_sweep, sweep
-    from qcnlab.tuning.result import Trial, Tuning
-    from qcnlab.tuning.searching import tune
-
 __all__ = [
     "AnalysisError",
     "Comparison",
@@ -84,21 +61,21 @@ _MODULES = {
     "tuning.searching": ("tune",),
 }  # fmt: skip
 
-if not TYPE_CHECKING:
 
-    def __getattr__(name):
-        """Import the module that defines `name`, and keep the name here."""
-        from importlib import import_module
+def __getattr__(name):
+    """Import the module that defines `name`, and keep the name here."""
+    from importlib import import_module
 
-        if name == "analysis":
-            return import_module("qcnlab.analysis")
-        for module, names in _MODULES.items():
-            if name in names:
-                value = getattr(import_module(f"qcnlab.{module}"), name)
-                globals()[name] = value
-                return value
-        raise AttributeError(f"module 'qcnlab' has no attribute {name!r}")
+    if name == "analysis":
+        return import_module("qcnlab.analysis")
+    for module, names in _MODULES.items():
+        if name in names:
+            value = getattr(import_module(f"qcnlab.{module}"), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module 'qcnlab' has no attribute {name!r}")
 
-    def __dir__():
-        """List the public names, imported already or not."""
-        return sorted({*globals(), *__all__})
+
+def __dir__():
+    """List the public names, imported already or not."""
+    return sorted({*globals(), *__all__})
