@@ -16,6 +16,7 @@ from qcnlab.advising.advice import Advice
 from qcnlab.advising.cases import NAMES, derive
 from qcnlab.advising.knobs import KMAX, KMIN, RATIO, Space
 from qcnlab.advising.regret import regrets
+from qcnlab.advising.words import advice_text
 
 pytest.importorskip("optuna")
 
@@ -283,7 +284,7 @@ def test_bounds_that_nobody_keeps_are_told(fabric: qcnlab.Scenario, tmp_path: Pa
     lines: list[str] = []
     told = advice(fabric, tmp_path / "out", trials=1, cases=("own",), say=lines.append,
                   subject_to=("queue_max_bytes<=1 KB",))  # fmt: skip
-    assert not told.kept and "No trial keeps all bounds" in told.text(tmp_path / "out")
+    assert not told.kept and "No trial keeps all bounds" in advice_text(told, tmp_path / "out")
     # 1 trial, the present, two again: 4 sets of one case, and two runs that say what dominates.
     assert ": 6 runs" in lines[0] and "in all" in lines[1]
 
@@ -293,7 +294,7 @@ def test_values_of_flows_that_did_not_finish_are_bounds(
 ) -> None:
     short = fabric.with_("duration=60 us", "drain=false")
     told = advice(short, tmp_path / "out", trials=1, cases=("own",))
-    words = " ".join(told.text(tmp_path / "out").split())
+    words = " ".join(advice_text(told, tmp_path / "out").split())
     assert "Flows did not finish in own (3 flows): values there are lower bounds" in words
     assert ">= " in words
     assert told.summary(tmp_path)["unfinished"]["present"] == {"own": 3}

@@ -13,8 +13,9 @@ import pytest
 
 import qcnlab
 from qcnlab.errors import AnalysisError
-from qcnlab.results.completion import Bound, Completions, Group, percentile
+from qcnlab.results.completion import Completions
 from qcnlab.results.metrics_text import metrics_text
+from qcnlab.runs.percentiles import Bound, Group, percentile
 
 if TYPE_CHECKING:
     from pathlib import Path

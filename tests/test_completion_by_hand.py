@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 import qcnlab
-from qcnlab.results.completion import Bound, Completions, Group, percentile
+from qcnlab.results.completion import Completions
+from qcnlab.runs.percentiles import Bound, Group, percentile
 from qcnlab.runs.tables import Table
 
 CONFIG = '[[traffic]]\narrivals = "list"\n[[traffic]]\narrivals = "poisson"\n'

@@ -16,8 +16,8 @@ import pytest
 import qcnlab
 from conftest import ROOT, CommandLine
 from qcnlab.results import comparison
-from qcnlab.results.completion import Bound
 from qcnlab.results.completion_table import CompletionTable
+from qcnlab.runs.percentiles import Bound
 from qcnlab.runs.tables import Table
 
 if TYPE_CHECKING:

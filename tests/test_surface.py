@@ -23,7 +23,9 @@ CLASSES = [value for value in PUBLIC.values() if inspect.isclass(value)]
 def public_members(cls: type) -> list[tuple[str, Any]]:
     return [
         (name, value)
-        for name, value in vars(cls).items()
+        for base in cls.__mro__
+        if base.__module__.startswith("qcnlab")
+        for name, value in vars(base).items()
         if not name.startswith("_")
         and (callable(value) or isinstance(value, property | classmethod | staticmethod))
     ]

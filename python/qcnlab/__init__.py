@@ -57,8 +57,9 @@ _MODULES = {
     "sweeps.result": ("Sweep",),
     "sweeps.running": ("open_sweep", "sweep"),
     "runs.tables": ("Table",),
-    "tuning.result": ("Trial", "Tuning"),
+    "tuning.result": ("Tuning",),
     "tuning.searching": ("tune",),
+    "tuning.trial": ("Trial",),
 }  # fmt: skip
 
 

@@ -18,8 +18,9 @@ from qcnlab.runs.tables import Table
 from qcnlab.sweeps.precision import Precision
 from qcnlab.sweeps.result import Sweep
 from qcnlab.sweeps.running import open_sweep, sweep
-from qcnlab.tuning.result import Trial, Tuning
+from qcnlab.tuning.result import Tuning
 from qcnlab.tuning.searching import tune
+from qcnlab.tuning.trial import Trial
 
 __all__ = [
     "AnalysisError",

@@ -18,13 +18,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import polars as pl
-    from matplotlib.figure import Figure
 
     from qcnlab.advising.cases import Case
     from qcnlab.advising.knobs import Space
     from qcnlab.api import Scenario
     from qcnlab.tuning.goals import Constraint, Objective
-    from qcnlab.tuning.result import Trial
+    from qcnlab.tuning.trial import Trial
 
 
 @dataclass(frozen=True)
@@ -357,30 +356,6 @@ class Advice:
         if not known or any(each is None for each in known[case]):
             return None
         return median(float(each) for each in known[case] if each is not None)
-
-    def text(self, folder: Path) -> str:
-        """Return the advice as tables and sentences.
-
-        Parameters
-        ----------
-        folder : Path
-            The search's.
-        """
-        from qcnlab.advising.words import advice_text
-
-        return advice_text(self, folder)
-
-    def plot(self) -> Figure:
-        """Draw regrets by case, and how flat the optimum is.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-            It belongs to no window; `figure.savefig(path)` writes it.
-        """
-        from qcnlab.advising.figure import advice_figure
-
-        return advice_figure(self)
 
 
 def _finite(value: float) -> float | None:

@@ -123,4 +123,6 @@ def advise(
     if as_json:
         print_json(told.summary(folder))
     else:
-        print(f"{told.text(folder)}\n\n{folder}")
+        from qcnlab.advising.words import advice_text
+
+        print(f"{advice_text(told, folder)}\n\n{folder}")

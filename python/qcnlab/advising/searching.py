@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from qcnlab.advising.cases import Case
     from qcnlab.sweeps.grid import Cases
-    from qcnlab.tuning.result import Trial
+    from qcnlab.tuning.trial import Trial
 
 SIZED = "slowdown_p99"
 """What is made small of traffic whose flows have sizes."""
@@ -305,6 +305,7 @@ def _write_cases(folder: Path, made: Sequence[Case]) -> None:
 
 
 def _write(advice: Advice, folder: Path) -> None:
+    from qcnlab.advising.figure import advice_figure
     from qcnlab.figures.plots import save
 
     robust = advice.start.with_(*advice.patch)
@@ -317,6 +318,6 @@ def _write(advice: Advice, folder: Path) -> None:
     write_whole(folder / "patch.args", words.encode())
     write_whole(folder / "trials.csv", advice.to_polars().write_csv().encode())
     write_json(folder / "advice.json", advice.summary(folder))
-    figure = advice.plot()
+    figure = advice_figure(advice)
     for suffix in (".svg", ".png"):
         save(figure, folder / f"advice{suffix}")

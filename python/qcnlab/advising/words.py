@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from qcnlab.advising.advice import Advice, Part
-    from qcnlab.tuning.result import Trial
+    from qcnlab.tuning.trial import Trial
 
 WIDE = 100
 METRICS = (

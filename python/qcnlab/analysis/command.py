@@ -7,8 +7,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from qcnlab.analysis.boundary import Boundary, boundary
-from qcnlab.analysis.overlay import Overlay, Verdict, overlay
+from qcnlab.analysis.overlay import Overlay, overlay
 from qcnlab.analysis.spans import span
+from qcnlab.analysis.verdict import Verdict
 from qcnlab.printing import text
 
 if TYPE_CHECKING:

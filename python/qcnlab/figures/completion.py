@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -17,9 +17,10 @@ from qcnlab.printing import text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import polars as pl
     from matplotlib.axes import Axes
 
-    from qcnlab.results.completion import Completions, Group
+    from qcnlab.runs.percentiles import Group
 
 MOST_TICKS = 10
 COLUMN = (3.3, 2.3)
@@ -36,7 +37,40 @@ LINES = {50: "-", 95: (0, (4, 1.2)), 99: (0, (1, 1))}
 """The dashes of percentiles."""
 
 
-def completion_figure(runs: Sequence[tuple[str, Completions]]) -> Figure:
+class Completed(Protocol):
+    """What is drawn of the flows of a run."""
+
+    name: str
+    """The scenario's name."""
+    by: str
+    """What the groups are of: size, entry or all."""
+    buckets: str
+    """The share of the flows that each group has, or the sizes that part the groups."""
+    groups: list[Group]
+    """The groups that have flows."""
+    flows: pl.DataFrame
+    """A row for each flow that started: `size_bytes`, `took_s`, `finished`."""
+    replications: int
+    """The number of replications, whose flows are pooled."""
+
+    @property
+    def heading(self) -> str:
+        """What the groups are of, in a word."""
+
+    @property
+    def base_words(self) -> str:
+        """What slowdowns are measured against, in a few words."""
+
+    @property
+    def started(self) -> int:
+        """The number of flows of a size that started."""
+
+    @property
+    def finished(self) -> int:
+        """The number of those that finished."""
+
+
+def completion_figure(runs: Sequence[tuple[str, Completed]]) -> Figure:
     """Draw slowdowns by group, and the distribution of completion times, of one run or several.
 
     Parameters
@@ -59,7 +93,7 @@ def completion_figure(runs: Sequence[tuple[str, Completions]]) -> Figure:
     return figure
 
 
-def cdf_figure(runs: Sequence[tuple[str, Completions]]) -> Figure:
+def cdf_figure(runs: Sequence[tuple[str, Completed]]) -> Figure:
     """Draw the distribution of completion times for one column of a paper, without a title.
 
     Parameters
@@ -83,7 +117,7 @@ def cdf_figure(runs: Sequence[tuple[str, Completions]]) -> Figure:
     return figure
 
 
-def slowdown_figure(runs: Sequence[tuple[str, Completions]]) -> Figure:
+def slowdown_figure(runs: Sequence[tuple[str, Completed]]) -> Figure:
     """Draw slowdowns over the size of flows for one column of a paper, without a title.
 
     Parameters
@@ -119,7 +153,7 @@ def slowdown_figure(runs: Sequence[tuple[str, Completions]]) -> Figure:
     return figure
 
 
-def pooled_words(completions: Sequence[Completions]) -> str:
+def pooled_words(completions: Sequence[Completed]) -> str:
     """Say of how many replications the flows are; nothing of one.
 
     >>> pooled_words([])
@@ -133,7 +167,7 @@ def pooled_words(completions: Sequence[Completions]) -> str:
 
 
 def draw_slowdowns(
-    axes: Axes, runs: Sequence[tuple[str, Completions]], *, to_scale: bool = False
+    axes: Axes, runs: Sequence[tuple[str, Completed]], *, to_scale: bool = False
 ) -> None:
     """Draw the percentiles of slowdowns of each group, with `to_scale` over the size of flows."""
     to_scale = to_scale and runs[0][1].by == "size"
@@ -200,7 +234,7 @@ def draw_slowdowns(
     axes.legend(handles=handles, loc="best")
 
 
-def draw_distributions(axes: Axes, runs: Sequence[tuple[str, Completions]]) -> None:
+def draw_distributions(axes: Axes, runs: Sequence[tuple[str, Completed]]) -> None:
     """Draw the share of flows that finished within a time: of runs, or of one's sizes."""
     lines: list[tuple[str, list[float], list[bool]]] = []
     if len(runs) == 1:
@@ -241,7 +275,7 @@ def draw_distributions(axes: Axes, runs: Sequence[tuple[str, Completions]]) -> N
     axes.legend(loc="best", fontsize=7)
 
 
-def _classes(completions: Completions) -> list[tuple[str, list[float], list[bool]]]:
+def _classes(completions: Completed) -> list[tuple[str, list[float], list[bool]]]:
     """Return the flows of a run by its groups, at most four; of sizes, neighbours put together."""
     frame = completions.flows
     if completions.by != "size":
@@ -265,7 +299,7 @@ def _classes(completions: Completions) -> list[tuple[str, list[float], list[bool
     return lines
 
 
-def _group_axis(axes: Axes, completions: Completions) -> None:
+def _group_axis(axes: Axes, completions: Completed) -> None:
     groups = completions.groups
     step = -(-len(groups) // MOST_TICKS)
     last = (len(groups) - 1) % step
@@ -283,7 +317,7 @@ def _group_axis(axes: Axes, completions: Completions) -> None:
     axes.margins(x=0.03)
 
 
-def _size_axis(axes: Axes, runs: Sequence[tuple[str, Completions]]) -> None:
+def _size_axis(axes: Axes, runs: Sequence[tuple[str, Completed]]) -> None:
     sizes = [group.largest_bytes for _, each in runs for group in each.groups]
     if max(sizes) > min(sizes):
         axes.set_xscale("log")
@@ -311,7 +345,7 @@ def _plain(axes: Axes, which: str) -> None:
             axis.set_major_locator(LogLocator(10, subs=(1.0, 2.0, 5.0)))
 
 
-def _title(runs: Sequence[tuple[str, Completions]]) -> str:
+def _title(runs: Sequence[tuple[str, Completed]]) -> str:
     pooled = pooled_words([each for _, each in runs])
     more = f", {pooled}" if pooled else ""
     if len(runs) > 1:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from qcnlab.results.result import Result
+    from qcnlab.runs.recorded import Recorded
 
     Array = NDArray[np.float64]
 
@@ -103,7 +103,7 @@ def save(figure: Figure, path: Path) -> Path:
     return path
 
 
-def run_figure(result: Result, replication: int = 0) -> Figure:
+def run_figure(result: Recorded, replication: int = 0) -> Figure:
     """Draw queue, throughput and rates of one replication, one above the other.
 
     Rates are left out where nothing ever limits a source.

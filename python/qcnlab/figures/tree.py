@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from qcnlab.results.result import Result
+    from qcnlab.runs.recorded import Recorded
 
 MOST = 24
 """So many links are drawn at most, those that were stopped longest."""
 
 
-def congestion_tree(result: Result, replication: int = 0) -> pl.DataFrame:
+def congestion_tree(result: Recorded, replication: int = 0) -> pl.DataFrame:
     """Sum the pauses of one replication.
 
     Parameters
     ----------
-    result : Result
+    result : Recorded
         The run.
     replication : int, default 0
         Counted from 0.
@@ -59,7 +59,7 @@ def congestion_tree(result: Result, replication: int = 0) -> pl.DataFrame:
     )
 
 
-def tree_figure(result: Result, replication: int = 0) -> Figure:
+def tree_figure(result: Recorded, replication: int = 0) -> Figure:
     """Draw which link stopped which: each stands left of the one whose queue stopped it."""
     tree = congestion_tree(result, replication)
     shown = shown_part(tree)

@@ -14,7 +14,7 @@ from qcnlab.printing import text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from qcnlab.results.result import Result
+    from qcnlab.runs.recorded import Recorded
 
 PARTS = {
     "later_start_s": "its chain started later than the operation",
@@ -47,7 +47,7 @@ class Collectives:
     [('all_reduce', 8)]
     """
 
-    def __init__(self, result: Result) -> None:
+    def __init__(self, result: Recorded) -> None:
         self.name = result.name
         self._records: list[dict[str, Any]] = list(result.summary.get("collectives", []))
         if not self._records:

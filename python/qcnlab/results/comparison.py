@@ -383,7 +383,13 @@ class Comparison:
         """
         from qcnlab.figures.comparison import comparison_figure
 
-        return comparison_figure(self)
+        runs = zip(self.labels, self.results, strict=True)
+        completions = [
+            (label, result.fct())
+            for label, result in runs
+            if result.summary["metrics"]["started"]["max"]
+        ]
+        return comparison_figure(self.labels, self.results, completions)
 
     def _cell(self, result: Result, name: str) -> str:
         metrics = result.summary["metrics"]

@@ -11,20 +11,18 @@ from __future__ import annotations
 import itertools
 import math
 import tomllib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from qcnlab.errors import AnalysisError
 from qcnlab.printing import text
 from qcnlab.runs.facts import base as in_base_unit
+from qcnlab.runs.percentiles import RULES, Bound, Group, percentile
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import polars as pl
     from matplotlib.figure import Figure
 
-    from qcnlab.results.result import Result
+    from qcnlab.runs.recorded import Recorded
 
 BY = {"size": "size", "entry": "traffic entry", "all": "flows"}
 """How flows may be put into groups, and the heading of the groups."""
@@ -50,44 +48,10 @@ BASES = {
     ),
 }
 """What slowdowns may be measured against: the column, the definition, and a few words."""
-RULES = {
-    "rank": "the smallest value that so many per cent of the flows do not exceed",
-    "element": (
-        "element floor(n p) of n sorted values, counted from 0, as HPCC's fct_analysis.py has it"
-    ),
-}
-"""How percentiles may be taken of sorted values."""
 PERCENTILES = (50, 95, 99)
 SHARE = "5%"
 """The field's groups: 5 % of the flows each, in order of size."""
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
-
-
-@dataclass(frozen=True)
-class Bound:
-    """A value, and whether it is exact or a lower bound."""
-
-    value: float
-    at_least: bool
-
-    def words(self, scale: float = 1.0) -> str:
-        """Return the value divided by `scale`, after `>=` if it is a lower bound."""
-        return f"{'>= ' if self.at_least else ''}{text.number(self.value / scale)}"
-
-
-@dataclass(frozen=True)
-class Group:
-    """Flows that belong together, smallest first where they are grouped by size."""
-
-    label: str
-    smallest_bytes: int
-    largest_bytes: int
-    flows: int
-    finished: int
-    fct_s: dict[int, Bound]
-    """Percentiles of completion times, s."""
-    slowdown: dict[int, Bound]
-    """Percentiles of slowdowns."""
 
 
 class Completions:
@@ -105,7 +69,7 @@ class Completions:
     [(1, 1)]
     """
 
-    def __init__(self, result: Result, by: str, buckets: str, base: str, percentile: str) -> None:
+    def __init__(self, result: Recorded, by: str, buckets: str, base: str, percentile: str) -> None:
         for value, known, what in (
             (by, BY, "flows are grouped by"),
             (base, BASES, "slowdowns are measured against"),
@@ -365,43 +329,7 @@ def share(buckets: str) -> float | None:
     return part / 100
 
 
-def percentile(values: Sequence[float], finished: Sequence[bool], p: float, rule: str) -> Bound:
-    """Return a percentile of values of which some are lower bounds.
-
-    Parameters
-    ----------
-    values : sequence of float
-        Completion times or slowdowns; of what did not finish, those so far.
-    finished : sequence of bool
-        Whether each finished.
-    p : float
-        In per cent.
-    rule : str
-        One of `RULES`.
-
-    Returns
-    -------
-    Bound
-        Exact if it is the same whenever the unfinished ones finish.
-
-    Examples
-    --------
-    >>> percentile([10.0, 20.0, 30.0], [True, True, False], 50, "rank")
-    Bound(value=20.0, at_least=False)
-    >>> percentile([10.0, 20.0, 5.0], [True, True, False], 50, "rank")
-    Bound(value=10.0, at_least=True)
-    """
-    count = len(values)
-    exact = p * count / 100
-    at = math.ceil(round(exact, 9)) - 1 if rule == "rank" else math.floor(round(exact, 9))
-    at = min(max(at, 0), count - 1)
-    lowest = sorted(values)[at]
-    never = zip(values, finished, strict=True)
-    highest = sorted(value if done else math.inf for value, done in never)[at]
-    return Bound(lowest, lowest != highest)
-
-
-def _sized(result: Result) -> pl.DataFrame:
+def _sized(result: Recorded) -> pl.DataFrame:
     import polars as pl
 
     ends = [end["end_s"] for end in result.summary["ends"]]
@@ -412,14 +340,14 @@ def _sized(result: Result) -> pl.DataFrame:
     return frame.join(ended, on="replication", how="left", maintain_order="left")
 
 
-def _waiting(result: Result) -> pl.DataFrame:
+def _waiting(result: Recorded) -> pl.DataFrame:
     import polars as pl
 
     started = (pl.col("start_s") < pl.col("end_s")).fill_null(value=False)
     return _sized(result).filter(~started).select("replication", "traffic", "size_bytes")
 
 
-def _flows(result: Result, base: str) -> pl.DataFrame:
+def _flows(result: Recorded, base: str) -> pl.DataFrame:
     import polars as pl
 
     frame = _sized(result).filter(pl.col("start_s") < pl.col("end_s"))
@@ -540,7 +468,7 @@ def _between(ordered: pl.DataFrame, edges: list[int]) -> list[tuple[str, pl.Data
     return [*parts, (f"above {text.size(edges[-1])}", ordered.filter(of > edges[-1]))]
 
 
-def _entries(result: Result) -> list[str]:
+def _entries(result: Recorded) -> list[str]:
     """Return a name for each entry of traffic: `traffic.0 (flows over roce)`."""
     entries = tomllib.loads(result.config)["traffic"]
     return [f"traffic.{number} ({_offered(entry)})" for number, entry in enumerate(entries)]

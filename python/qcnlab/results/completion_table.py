@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 from qcnlab.errors import AnalysisError
 from qcnlab.printing import markup, text
 from qcnlab.results.comparison import Comparison
-from qcnlab.results.completion import BASES, RULES, Bound, Completions, percentile, size_edges
+from qcnlab.results.completion import BASES, Completions, size_edges
 from qcnlab.runs import intervals
 from qcnlab.runs.intervals import LEAST
+from qcnlab.runs.percentiles import RULES, Bound, percentile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -20,7 +20,7 @@ from qcnlab.runs.facts import facts
 if TYPE_CHECKING:
     import polars as pl
 
-    from qcnlab.results.result import Result
+    from qcnlab.runs.recorded import Recorded
 
 MOST_PAUSES = 200_000
 """So many pauses are followed to their roots; of more the first."""
@@ -82,12 +82,12 @@ class Stops:
         return before + min(time, self.ends[index]) - self.starts[index]
 
 
-def explanation(result: Result, replication: int = 0, flows: int = 5) -> dict[str, Any]:
+def explanation(result: Recorded, replication: int = 0, flows: int = 5) -> dict[str, Any]:
     """Return what happened in a replication of a run.
 
     Parameters
     ----------
-    result : Result
+    result : Recorded
         The run.
     replication : int, default 0
         Counted from 0.
@@ -163,7 +163,7 @@ def explanation(result: Result, replication: int = 0, flows: int = 5) -> dict[st
 class _Run:
     """A replication of a run with what its network says."""
 
-    def __init__(self, result: Result, replication: int) -> None:
+    def __init__(self, result: Recorded, replication: int) -> None:
         self.result, self.replication = result, replication
         self.end_s = float(result.summary["ends"][replication]["end_s"])
         scenario = _core.Scenario.parse(result.config, result.name)

@@ -15,7 +15,7 @@ from qcnlab.runs.facts import facts
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from qcnlab.results.result import Result
+    from qcnlab.runs.recorded import Recorded
 
 OF_HOTSPOT = frozenset(
     (
@@ -43,7 +43,7 @@ changes. Metrics of its throughput, such as util_before and bottleneck_gbps, are
 """Why metrics of throughput are missing where one port does not carry all that flows get."""
 
 
-def metrics_text(result: Result, *, every: bool = False) -> str:
+def metrics_text(result: Recorded, *, every: bool = False) -> str:
     """Return title, scheme and metrics of a result, as `qcnlab run` prints them.
 
     Metrics that mean nothing of this run are left out, with the reason, unless `every` is given.
@@ -64,7 +64,7 @@ def metrics_text(result: Result, *, every: bool = False) -> str:
     return f"{head(result)}\n\n{text.table(header(result), told, left=4)}{note}"
 
 
-def _not_shown(result: Result, all_: list[tuple[str, str, str, str]]) -> str:
+def _not_shown(result: Recorded, all_: list[tuple[str, str, str, str]]) -> str:
     """Return how many metrics are none or 0, and which others mean nothing of the run, and why."""
     there = [row[0] for row in all_ if _happened(result, row)]
     none = len(all_) - len(there)
@@ -86,7 +86,7 @@ def _is_split(metrics: dict[str, dict[str, Any]]) -> bool:
     return any(through is None and all_ is not None for through, all_ in zip(*known, strict=True))
 
 
-def head(result: Result) -> str:
+def head(result: Recorded) -> str:
     """Return title, changes, scheme, replications, seed and how the run ended, a line each."""
     summary = result.summary
     preset = f" ({summary['preset']})" if summary["preset"] else ""
@@ -108,13 +108,13 @@ def changed_words(name: str, config: str, but: Collection[str] = ()) -> str:
     return ", ".join(told[:MOST_CHANGED]) + more
 
 
-def header(result: Result) -> tuple[str, str, str, str]:
+def header(result: Recorded) -> tuple[str, str, str, str]:
     """Return the titles of the columns of `rows`."""
     value = "value" if result.summary["replications"] == 1 else "median [min..max]"
     return ("metric", "meaning", "unit", value)
 
 
-def rows(result: Result) -> list[tuple[str, str, str, str]]:
+def rows(result: Recorded) -> list[tuple[str, str, str, str]]:
     """Return, for each metric, its name, meaning, unit and values."""
     metrics = result.summary["metrics"]
     hot = bool(facts(result).hotspots)
@@ -125,7 +125,7 @@ def rows(result: Result) -> list[tuple[str, str, str, str]]:
     ]
 
 
-def telling(result: Result) -> list[tuple[str, str, str, str]]:
+def telling(result: Recorded) -> list[tuple[str, str, str, str]]:
     """Return the rows of metrics that mean something of a run.
 
     Without what a run does not have, and without counts of what never happened in it. Where flows
@@ -137,7 +137,7 @@ def telling(result: Result) -> list[tuple[str, str, str, str]]:
     return [*first, *(row for row in kept if row not in first)]
 
 
-def _happened(result: Result, row: tuple[str, str, str, str]) -> bool:
+def _happened(result: Recorded, row: tuple[str, str, str, str]) -> bool:
     name, value = row[0], row[-1]
     counted = name not in UNLESS_ZERO or any(result.summary["metrics"][name]["values"])
     return value not in NOTHING and counted

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from qcnlab.results.result import Result
+    from qcnlab.runs.recorded import Recorded
 
 OF_ENDING = (
     "fct_mean_ms", "fct_p99_ms", "slowdown_mean", "slowdown_p99", "started", "unfinished",
@@ -37,12 +37,12 @@ LEAST_SHARE = 0.5
 """A port that nobody named is the bottleneck where this part of what flows get goes through it."""
 
 
-def without_meaning(result: Result) -> dict[str, str]:
+def without_meaning(result: Recorded) -> dict[str, str]:
     """Return the metrics that mean nothing of a run, and why.
 
     Parameters
     ----------
-    result : Result
+    result : Recorded
         A run.
 
     Returns
@@ -77,12 +77,12 @@ def _ends(metrics: Mapping[str, Mapping[str, Any]]) -> bool:
     return bool(metrics["started"]["max"]) if "started" in metrics else False
 
 
-def has_bottleneck(result: Result) -> bool:
+def has_bottleneck(result: Recorded) -> bool:
     """Return whether one port is the bottleneck: named, a star's, or crossed by most.
 
     Parameters
     ----------
-    result : Result
+    result : Recorded
         A run.
 
     Returns

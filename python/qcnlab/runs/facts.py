@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from qcnlab import _core
 
 if TYPE_CHECKING:
-    from qcnlab.results.result import Result
+    from qcnlab.runs.recorded import Recorded
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Facts:
     """Whether the run ends with its last flow."""
 
 
-def facts(result: Result) -> Facts:
+def facts(result: Recorded) -> Facts:
     """Read the facts from a result's resolved scenario and summary."""
     tree = tomllib.loads(result.config)
     bottleneck = result.summary["bottleneck"]

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from qcnlab.results.result import Result
     from qcnlab.runs.facts import Facts
+    from qcnlab.runs.recorded import Recorded
 
 
 def in_window(
-    result: Result,
+    result: Recorded,
     name: str,
     window: tuple[float, float],
     *,
@@ -32,7 +32,7 @@ def in_window(
 
     Parameters
     ----------
-    result : Result
+    result : Recorded
         With tables of queues, throughput and drops.
     name : str
         A metric that has a window, such as `queue_mean_bytes`.

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from qcnlab.tuning.goals import Objective
-    from qcnlab.tuning.result import Trial
+    from qcnlab.tuning.trial import Trial
 
 
 class Searched(Protocol):

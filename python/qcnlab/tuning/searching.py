@@ -22,10 +22,11 @@ from qcnlab.sweeps.grid import build
 from qcnlab.sweeps.result import Sweep, check_metric
 from qcnlab.sweeps.running import describe, perform
 from qcnlab.tuning.goals import Constraint, Objective, read_constraint
-from qcnlab.tuning.result import MOST_DRAWN, Trial, Tuning
+from qcnlab.tuning.result import MOST_DRAWN, Tuning
 from qcnlab.tuning.sampler import Sampler
 from qcnlab.tuning.space import check_keys, read_space
 from qcnlab.tuning.store import Kept
+from qcnlab.tuning.trial import Trial
 from qcnlab.values import MOST_JOBS, MOST_REPS, MOST_SEED, several, within
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from qcnlab.errors import FolderError
 from qcnlab.files.folders import parse_json, read_json, write_whole
 from qcnlab.sweeps.store import held
-from qcnlab.tuning.result import Trial
+from qcnlab.tuning.trial import Trial
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
