@@ -95,5 +95,5 @@ def test_the_tree_is_drawn_with_every_link(paused: qcnlab.Result, tmp_path: Path
 
 
 def test_a_replication_that_is_not_there(paused: qcnlab.Result) -> None:
-    with pytest.raises(IndexError, match="counted from 0"):
+    with pytest.raises(IndexError, match="numbered from 0"):
         paused.congestion_tree(1)
