@@ -224,7 +224,8 @@ fn a_round_trip_no_shorter_than_the_run_is_warned_of() {
     assert_eq!(warnings(&["topology.rtt=5 ms", "seed=0"]).len(), 1);
 }
 
-/// Go-back-N where frames of a flow may overtake one another, on any of the ways that let them; nothing else is warned of.
+/// What takes a packet that comes late for lost, where frames of a flow may overtake one another: go-back-N that keeps nothing
+/// out of order, and selective repeat that takes the first that is overtaken for lost. Nothing else is warned of.
 #[test]
 fn repairs_that_frames_which_overtake_make_costly_are_warned_of() {
     let text = RANDOM.replace("arrivals = \"flows\"", "arrivals = \"flows\"\ntransport = \"roce\"");
@@ -236,8 +237,18 @@ fn repairs_that_frames_which_overtake_make_costly_are_warned_of() {
             one.starts_with("traffic.0 repairs by go-back-N, and frames of a flow may overtake one another"),
             "{one}"
         );
-        assert!(one.ends_with("use recovery = \"selective_repeat\", or another routing.multipath"), "{one}");
-        assert_eq!(warnings(&[&spray, "traffic.0.recovery=selective_repeat"]), Vec::<String>::new());
+        let help = "use recovery = \"selective_repeat\", a reorder_buffer, or another routing.multipath";
+        assert!(one.ends_with(help), "{one}");
+        let [selective, threshold] = ["traffic.0.recovery=selective_repeat", "traffic.0.reordering_threshold=2"];
+        let [one] = &warnings(&[&spray, selective])[..] else { panic!("{multipath}") };
+        assert!(one.starts_with("traffic.0 takes a packet for lost when one other overtakes it"), "{one}");
+        for borne in [
+            &[selective, threshold][..],
+            &[selective, "traffic.0.reordering_window=1 us"],
+            &["traffic.0.reorder_buffer=1"],
+        ] {
+            assert_eq!(warnings(&[&[&*spray], borne].concat()), Vec::<String>::new());
+        }
     }
     assert_eq!(warnings(&[]), Vec::<String>::new());
     assert_eq!(warnings(&["routing.multipath=flow"]), Vec::<String>::new());

@@ -35,12 +35,12 @@ SHOWN = (
     "queue_max_bytes", "recovery_ms", "onset_ms", "drops", "refused", "messages", "pause_frames",
     "storm_frames", "watchdog_drops", "link_drops", "trimmed", "paused_frac", "jain", "rate_ratio",
     "started", "unfinished", "never_started", "fct_mean_ms", "fct_p99_ms", "slowdown_mean",
-    "slowdown_p99", "timeouts", "retransmitted", "deadlock_ms",
+    "slowdown_p99", "timeouts", "retransmitted", "spurious_repeats", "reorder_peak", "deadlock_ms",
 )  # fmt: skip
 """The metrics that are shown, where a run has them, when none is named."""
 UNLESS_ZERO = frozenset(
     ("drops", "refused", "messages", "pause_frames", "paused_frac", "started", "unfinished",
-     "never_started", "timeouts", "retransmitted")
+     "never_started", "timeouts", "retransmitted", "spurious_repeats", "reorder_peak")
 )  # fmt: skip
 """Metrics that are left out where they are 0 in every run."""
 KEPT = "comparison.json"

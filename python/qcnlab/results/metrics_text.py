@@ -33,7 +33,7 @@ NOTHING = ("none", "no hotspot")
 
 UNLESS_ZERO = frozenset(
     ("messages", "false_alarms", "refused", "pause_frames", "paused_frac", "started", "unfinished",
-     "never_started", "timeouts", "retransmitted")
+     "never_started", "timeouts", "retransmitted", "spurious_repeats", "reorder_peak")
 )  # fmt: skip
 """Metrics that say nothing of a run where they are 0 in all replications."""
 

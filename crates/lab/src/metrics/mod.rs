@@ -379,6 +379,24 @@ pub const METRICS: &[Metric] = &[
         }),
     },
     Metric {
+        name: "spurious_repeats",
+        title: "needless repeats",
+        unit: "frames",
+        about: "RoCE packets that reached their receiver although it had them, in the whole run: repeats of packets that were \
+                late and not lost. None without RoCE.",
+        source: "RFC 3708",
+        definition: Definition::Run(|view| view.of_queue_pairs(|roce| roce.spurious).map(|all| all.sum::<u64>() as f64)),
+    },
+    Metric {
+        name: "reorder_peak",
+        title: "peak of packets out of order",
+        unit: "frames",
+        about: "The most packets that the receiver of a RoCE queue pair kept at once until one before them came: the reorder \
+                buffer, or what selective repeat keeps. None without RoCE.",
+        source: "-",
+        definition: Definition::Run(|view| view.of_queue_pairs(|roce| roce.most_kept)?.max().map(|most| most as f64)),
+    },
+    Metric {
         name: "pause_frames",
         title: "pause frames",
         unit: "frames",

@@ -313,6 +313,8 @@ fn totals_are_those_of_the_engine() {
         nacks: 904,
         timeouts: 3,
         trimmed: 905,
+        spurious: 4,
+        most_kept: 9,
         received: Instant::from_ps(906),
         last_sent: Instant::from_ps(907),
         last_octets: 908,
@@ -320,7 +322,10 @@ fn totals_are_those_of_the_engine() {
     let flow = |total_bytes, finished, tcp| FlowTally { total_bytes, finished, tcp, ..FlowTally::default() };
     let flows = vec![
         flow(None, Instant::NEVER, tcp(16, 100)),
-        flow(Some(5), Instant::NEVER, tcp(1, 20)),
+        FlowTally {
+            roce: Some(RoceTally { retransmitted: 0, timeouts: 0, spurious: 30, most_kept: 8, ..roce }),
+            ..flow(Some(5), Instant::NEVER, tcp(1, 20))
+        },
         FlowTally { roce: Some(roce), ..flow(Some(5), Instant::from_ps(1), None) },
     ];
     let measured =
@@ -333,6 +338,8 @@ fn totals_are_those_of_the_engine() {
         ("pause_frames", 15.0),
         ("timeouts", 20.0),
         ("retransmitted", 127.0),
+        ("spurious_repeats", 34.0),
+        ("reorder_peak", 9.0),
     ];
     expected.into_iter().for_each(|(name, value)| measured.is(name, value));
 }

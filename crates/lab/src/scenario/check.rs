@@ -17,6 +17,7 @@ use crate::foreign::LoadError;
 use qcnlab_schemes::params::Variants;
 use qcnlab_schemes::{CongestionPoint, CpId, EventKind};
 use qcnlab_sim::Process;
+use qcnlab_sim::roce::QpRecovery;
 use qcnlab_sim::tcp::{BicProbing, BicStep, Config, CongestionAvoidance, Flavour};
 use qcnlab_units::{BitRate, Bytes, Span};
 
@@ -376,6 +377,22 @@ fn queue_pair(traffic: &Traffic, entry: usize) -> Result<(), LocatedFault> {
     if config.rto_low_packets > 0 && config.rto_low > config.rto {
         let fault = Fault::RtoLow { low: config.rto_low, high: config.rto };
         return refuse(fault, &[key("rto_low"), key("rto")]);
+    }
+    let (recovery, other) = match config.recovery {
+        QpRecovery::GoBackN => ("go_back_n", "selective_repeat"),
+        QpRecovery::SelectiveRepeat => ("selective_repeat", "go_back_n"),
+    };
+    let set = [
+        ("reordering_threshold", config.reordering_threshold != 1),
+        ("reordering_window", config.reordering_window != Span::ZERO),
+        ("reorder_buffer", config.reorder_buffer != 0),
+        ("reorder_wait", config.reorder_wait != config.nack_interval),
+    ];
+    if let Some(name) = stray("traffic", recovery, &set) {
+        return refuse(Fault::OtherRecovery { key: name, recovery: other }, &[key(name), key("recovery")]);
+    }
+    if config.reorder_buffer == 0 && config.reorder_wait != config.nack_interval {
+        return refuse(Fault::NothingReordered, &[key("reorder_wait"), key("reorder_buffer")]);
     }
     Ok(())
 }

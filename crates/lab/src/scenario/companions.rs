@@ -32,7 +32,7 @@ const fn other(
 }
 
 /// All of them, for the checks and for the schema.
-pub(crate) const COMPANIONS: [Companion; 11] = [
+pub(crate) const COMPANIONS: [Companion; 15] = [
     pause("high", &["watermarks"], false),
     pause("low", &["watermarks"], false),
     pause("headroom", &["watermarks"], false),
@@ -44,6 +44,10 @@ pub(crate) const COMPANIONS: [Companion; 11] = [
     other("traffic", "congestion_avoidance", "flavour", &["reno", "newreno"]),
     other("traffic", "bic_step", "flavour", &["bic"]),
     other("traffic", "bic_probing", "flavour", &["bic"]),
+    other("traffic", "reordering_threshold", "recovery", &["selective_repeat"]),
+    other("traffic", "reordering_window", "recovery", &["selective_repeat"]),
+    other("traffic", "reorder_buffer", "recovery", &["go_back_n"]),
+    other("traffic", "reorder_wait", "recovery", &["go_back_n"]),
 ];
 
 /// Return the first of the keys that is set and does not go with `value`; `set` says of each whether it is.

@@ -268,6 +268,17 @@ pub enum Fault {
     /// Growth in congestion avoidance for a flavour that has its own.
     #[error("congestion_avoidance is for flavours reno and newreno: cubic and bic grow by their own laws")]
     OwnGrowth,
+    /// How reordering is borne, for the recovery that is not chosen.
+    #[error("{key} is for recovery {recovery}")]
+    OtherRecovery {
+        /// The key.
+        key: &'static str,
+        /// The recovery that it is for.
+        recovery: &'static str,
+    },
+    /// A wait for packets out of order where none are kept.
+    #[error("reorder_wait is for a receiver that keeps packets out of order, and reorder_buffer is 0")]
+    NothingReordered,
     /// A reading of BIC for a flavour that is another.
     #[error("{key} is for flavour bic: leave it out, or set flavour = \"bic\"")]
     OnlyBic {
@@ -729,6 +740,8 @@ impl Fault {
             }
             Fault::QuantumWithoutWeights => "add weights = \"3: 2, 5: 1\", or leave it out".to_owned(),
             Fault::Ramp { .. } => "raise k_max or lower k_min".to_owned(),
+            Fault::OtherRecovery { key, recovery } => format!("leave {key} out, or set recovery = \"{recovery}\""),
+            Fault::NothingReordered => "set reorder_buffer, or leave reorder_wait out".to_owned(),
             Fault::RtoLow { .. } => "raise rto or lower rto_low".to_owned(),
             _ => return None,
         })

@@ -8,7 +8,7 @@ use super::shapes::Topology;
 use super::types::{Scenario, Traffic};
 use qcnlab_schemes::{CongestionPoint, CpCapabilities, CpId};
 use qcnlab_sim::roce::QpRecovery;
-use qcnlab_units::Bytes;
+use qcnlab_units::{Bytes, Span};
 use std::collections::{HashMap, HashSet};
 
 impl Scenario {
@@ -52,21 +52,32 @@ impl Scenario {
         }
     }
 
-    /// Says of traffic that repairs by go-back-N that its frames overtake one another.
+    /// Says of traffic that takes what comes late for lost that its frames overtake one another.
     fn overtaken(&self) -> Vec<String> {
         if !self.routing.multipath.spreads_flows() {
             return Vec::new();
         }
-        let repeats =
-            |traffic: &Traffic| traffic.queue_pair().is_some_and(|config| config.recovery == QpRecovery::GoBackN);
-        let entries = self.traffic.iter().enumerate().filter(|(_, traffic)| repeats(traffic));
-        let one = |(entry, _)| {
-            format!(
-                "traffic.{entry} repairs by go-back-N, and frames of a flow may overtake one another: each that comes too \
-                 early is sent again with all after it; use recovery = \"selective_repeat\", or another routing.multipath"
-            )
+        let one = |(entry, traffic): (usize, &Traffic)| {
+            let config = traffic.queue_pair()?;
+            match config.recovery {
+                QpRecovery::GoBackN if config.reorder_buffer == 0 => Some(format!(
+                    "traffic.{entry} repairs by go-back-N, and frames of a flow may overtake one another: each that comes too \
+                     early is sent again with all after it; use recovery = \"selective_repeat\", a reorder_buffer, or another \
+                     routing.multipath"
+                )),
+                QpRecovery::SelectiveRepeat
+                    if config.reordering_threshold == 1 && config.reordering_window == Span::ZERO =>
+                {
+                    Some(format!(
+                        "traffic.{entry} takes a packet for lost when one other overtakes it, and frames of a flow may \
+                         overtake one another: most repeats will be needless (spurious_repeats); set reordering_threshold to as \
+                         many packets as may overtake one, or a reordering_window"
+                    ))
+                }
+                _ => None,
+            }
         };
-        entries.map(one).collect()
+        self.traffic.iter().enumerate().filter_map(one).collect()
     }
 
     /// Says that REPS cannot tell ways apart where nothing is marked.

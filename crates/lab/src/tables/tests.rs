@@ -137,6 +137,8 @@ fn flows(n: u64) -> Vec<FlowTally> {
         nacks: 96_000,
         timeouts: 72 + n,
         trimmed: 95_000,
+        spurious: 73 + n,
+        most_kept: 74 + n,
         received: Instant::from_ps(94_000 * US),
         last_sent: Instant::from_ps(93_000 * US),
         last_octets: 92_000,
@@ -287,6 +289,8 @@ fn totals_and_shares_of_flows() {
     is(&flows, "refused_frames", "104 204 304 1104 1204 1304");
     is(&flows, "goodput_bytes", "- 60 70 - 1060 1070");
     is(&flows, "retransmitted_frames", "- 61 71 - 1061 1071");
+    is(&flows, "spurious_frames", "- - 73 - - 1073");
+    is(&flows, "reorder_peak_frames", "- - 74 - - 1074");
     is(&flows, "fast_retransmits", "- 62 - - 1062 -");
     is(&flows, "timeouts", "- 63 72 - 1063 1072");
     let mbps = |name| {

@@ -35,6 +35,15 @@ params! {
         ack_delay: Span, "", UP_TO_LONGEST, Fallback::Text("10 us");
         /// The least time between two negative acknowledgements for the same packet, go_back_n.
         nack_interval: Span, "", UP_TO_LONGEST, Fallback::Text("500 us");
+        /// Packets beyond a missing one that must have arrived before it is taken for lost. Where packets of a flow
+        /// take several ways, as many as may overtake one.
+        reordering_threshold: u32, "DupThresh", Range::between(1.0, 1e6), Fallback::Text("1");
+        /// How much longer a packet is waited for that so many have overtaken.
+        reordering_window: Span, "RACK.reo_wnd", UP_TO_LONGEST, Fallback::Text("0 s");
+        /// Packets out of order that the receiver keeps, go_back_n; with selective_repeat it keeps all.
+        reorder_buffer: u32, "", Range::between(0.0, 1e6), Fallback::Text("0");
+        /// How long a receiver with a reorder buffer misses a packet before it says so; left out, nack_interval.
+        reorder_wait: Option<Span>, "", UP_TO_LONGEST;
         /// Octets in flight at most, whatever the scheme permits; left out, any number.
         window_limit: Option<Bytes>, "", Range::POSITIVE;
         /// Retransmission timeout.
@@ -59,6 +68,10 @@ impl RoceTransport {
             ack_every: self.ack_every,
             ack_delay: self.ack_delay,
             nack_interval: self.nack_interval,
+            reordering_threshold: self.reordering_threshold,
+            reordering_window: self.reordering_window,
+            reorder_buffer: self.reorder_buffer,
+            reorder_wait: self.reorder_wait.unwrap_or(self.nack_interval),
             window: self.window_limit,
             rto: self.rto,
             rto_low: self.rto_low,
