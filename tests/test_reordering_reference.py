@@ -1,5 +1,7 @@
-"""Packets that overtake one another: completions, repeats and needless repeats as a second
-implementation has them, to the picosecond."""
+"""Packets that overtake one another, beside a second implementation.
+
+Completions, repeats, needless repeats and packets kept are the same, to the picosecond.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ TEN = 10_000_000_000
 Ways = list[tuple[str, ...]]
 
 
-def drawn(seed: int, *, spread: int) -> tuple[dict[tuple[str, str], Wire], list[Message], list[Ways]]:
+def drawn(
+    seed: int, *, spread: int
+) -> tuple[dict[tuple[str, str], Wire], list[Message], list[Ways]]:
     """Draw two racks, spines whose links are up to `spread` ps longer, and two pairs of hosts."""
     draw = random.Random(seed)
 
@@ -39,19 +43,24 @@ def drawn(seed: int, *, spread: int) -> tuple[dict[tuple[str, str], Wire], list[
     for i in (1, 2):
         own = [(f"a{i}", "leaf1", f"spine{spine}", "leaf2", f"b{i}") for spine in range(SPINES)]
         start = 1_000_000_000 + draw.randrange(20_000_000)
-        messages.append(Message(f"a{i}", f"b{i}", draw.randrange(60_000, 150_000), start, own[0]))
+        messages.append(Message(f"a{i}", f"b{i}", draw.randrange(30_000, 70_000), start, own[0]))
         ways.append(own)
     return links, messages, ways
 
 
-def run(setting: SpraySetting, messages: list[Message], keys: str) -> qcnlab.Result:
+def run(
+    setting: SpraySetting, messages: list[Message], ways: list[Ways], **keys: str | int
+) -> qcnlab.Result:
     """Run the laboratory, where packets take the ways in turn."""
-    made = laboratory.fabric(setting, messages)
-    text = made.to_toml()
-    routes, rest = text.split("[[route]]", 1)[0], text[text.index("[[traffic]]") :]
-    switch = f'[switch]\noutput_buffer = "{setting.queue_bytes} B"\n[routing]\nmultipath = "round_robin"\n'
-    rest = rest.replace('kind = "roce_list"\n', f'kind = "roce_list"\n{keys}', 1)
-    return qcnlab.run(qcnlab.Scenario.from_toml(routes + switch + rest))
+    others = {way for own in ways for way in own[1:]}
+    routes = "".join(
+        f'[[route]]\nfrom = "{way[0]}"\nto = "{way[-1]}"\nvia = "{", ".join(way[1:-1])}"\n'
+        for way in sorted(others)
+    )
+    made = laboratory.fabric(
+        setting, messages, more=f'[routing]\nmultipath = "round_robin"\n{routes}'
+    )
+    return qcnlab.run(made.with_({f"traffic.{key}": value for key, value in keys.items()}))
 
 
 def told(result: qcnlab.Result) -> list[tuple[int, int, int, int, int]]:
@@ -63,21 +72,26 @@ def told(result: qcnlab.Result) -> list[tuple[int, int, int, int, int]]:
     return [(time, *row) for time, row in zip(times, counts, strict=True)]
 
 
-def computed(
-    kind: type[SprayFabric], setting: SpraySetting, messages: list[Message], ways: list[Ways]
-) -> list[list[tuple[int, int, int, int, int]]]:
-    """Return the same of the second implementation, for each choice of the first ways."""
-    every = []
+def agrees(
+    ours: list[tuple[int, int, int, int, int]],
+    kind: type[SprayFabric],
+    setting: SpraySetting,
+    messages: list[Message],
+    ways: list[Ways],
+) -> bool:
+    """Return whether the second implementation says the same, for some choice of the first ways."""
     for first in itertools.product(range(SPINES), repeat=len(messages)):
         network = kind(setting, messages, ways, first)
         rows = zip(network.run(HORIZON), network.duplicates, network.most_kept, strict=True)
-        every.append(
-            [(one.done or 0, one.retransmitted, one.timeouts, twice, kept) for one, twice, kept in rows]
-        )
-    return every
+        if ours == [
+            (one.done or 0, one.retransmitted, one.timeouts, twice, kept)
+            for one, twice, kept in rows
+        ]:
+            return True
+    return False
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("threshold", [1, 2, 3, 6, 1000])
 @pytest.mark.parametrize("wait", [0, 3_000_000])
 @pytest.mark.parametrize("queue_bytes", [7_000, 60_000])
@@ -87,15 +101,9 @@ def test_selective_repeat(*, queue_bytes: int, wait: int, threshold: int, seed: 
     setting = SpraySetting(
         links=links, queue_bytes=queue_bytes, threshold=threshold, wait=wait, window_bytes=40_000
     )
-    ours = told(
-        run(
-            setting,
-            messages,
-            f'recovery = "selective_repeat"\nreordering_threshold = {threshold}\n'
-            f'reordering_window = "{wait} ps"\n',
-        )
-    )
-    assert ours in computed(IrnSprayFabric, setting, messages, ways)
+    keys = {"reordering_threshold": threshold, "reordering_window": f"{wait} ps"}
+    ours = told(run(setting, messages, ways, recovery="selective_repeat", **keys))
+    assert agrees(ours, IrnSprayFabric, setting, messages, ways)
     needless = sum(row[3] for row in ours)
     if threshold == 1 and wait == 0:
         assert needless > 20
@@ -103,8 +111,8 @@ def test_selective_repeat(*, queue_bytes: int, wait: int, threshold: int, seed: 
         assert sum(row[1] for row in ours) == 0 or sum(row[2] for row in ours) > 0
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("kept", [0, 1, 3, 100])
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("kept", [1, 3, 100])
 @pytest.mark.parametrize("reorder_wait", [2_000_000, 20_000_000])
 @pytest.mark.parametrize("queue_bytes", [7_000, 60_000])
 def test_go_back_n_with_a_reorder_buffer(
@@ -113,11 +121,15 @@ def test_go_back_n_with_a_reorder_buffer(
     """A buffer for some packets out of order, and a wait that is too short or long enough."""
     links, messages, ways = drawn(seed, spread=4_000_000)
     setting = SpraySetting(
-        links=links, queue_bytes=queue_bytes, kept=kept, reorder_wait=reorder_wait, window_bytes=40_000
+        links=links,
+        queue_bytes=queue_bytes,
+        kept=kept,
+        reorder_wait=reorder_wait,
+        window_bytes=40_000,
     )
-    wait = f'reorder_wait = "{reorder_wait} ps"\n' if kept else ""
-    ours = told(run(setting, messages, f"reorder_buffer = {kept}\n{wait}"))
-    assert ours in computed(SprayFabric, setting, messages, ways)
+    wait = {"reorder_wait": f"{reorder_wait} ps"} if kept else {}
+    ours = told(run(setting, messages, ways, reorder_buffer=kept, **wait))
+    assert agrees(ours, SprayFabric, setting, messages, ways)
     assert max(row[4] for row in ours) <= kept
     if kept == 100 and reorder_wait == 20_000_000 and queue_bytes == 60_000:
         assert sum(row[1] for row in ours) == 0, "nothing is lost, and what is late is waited for"

@@ -66,6 +66,9 @@ class IrnPair(QueuePair):
                 return number
         return None
 
+    def ready(self) -> bool:
+        return (self.recovery is not None and self.missing() is not None) or super().ready()
+
     def settled(self, number: int) -> bool:
         return number in self.came
 

@@ -4,7 +4,8 @@ The network is that of `fabric.py`. A message's packets take its ways in turn, a
 answered over its own way backwards, so that answers overtake one another, too. The ends are those
 of `irn_switch.py`, or go-back-N with a receiver that keeps some packets out of order: it says what
 it misses when one more finds no room, or when it has missed it for so long. A receiver counts the
-packets that it had already. The laboratory must say the same (`tests/test_reordering_reference.py`).
+packets that it had already. The laboratory must say the same
+(`tests/test_reordering_reference.py`).
 """
 
 from __future__ import annotations
@@ -49,11 +50,14 @@ class SprayFabric(Fabric):
     setting: SpraySetting
 
     def __init__(
-        self, setting: SpraySetting, messages: list[Message], ways: list[Sequence[tuple[str, ...]]],
+        self,
+        setting: SpraySetting,
+        messages: list[Message],
+        ways: list[Sequence[tuple[str, ...]]],
         first: Sequence[int],
     ) -> None:
         super().__init__(setting, messages)
-        self.several, self.turns = ways, list(first)
+        self.several, self.next_way = ways, list(first)
         self.here: list[set[int]] = [set() for _ in messages]
         self.newest: dict[int, tuple[str, ...]] = {}
         self.missed_since: list[int | None] = [None] * len(messages)
@@ -62,8 +66,8 @@ class SprayFabric(Fabric):
 
     def packet(self, index: int, number: int) -> Packet:
         ways = self.several[index]
-        way = ways[self.turns[index] % len(ways)]
-        self.turns[index] += 1
+        way = ways[self.next_way[index] % len(ways)]
+        self.next_way[index] += 1
         octets = self.pairs[index].frame(number)
         return OnWay(index, self.messages[index].to, octets, number, is_ack=False, way=way)
 

@@ -213,7 +213,8 @@ code; of CUBIC, PowerTCP and Swift that is not so, as their rows say. It is gene
   of `tests/oracles`. They simulate a switch and its hosts; `fabric.py` and `schemes_fabric.py` have
   several switches, and `irn_switch.py`, `trim_switch.py`, `weights_switch.py`, `wred_switch.py`,
   `dynamic_switch.py` and `watchdog_switch.py` have selective repeat, trimming, classes that take
-  turns, early drops, dynamic thresholds and the watchdog. That of TCP was written from the RFCs,
+  turns, early drops, dynamic thresholds and the watchdog; `spray_fabric.py` has packets that
+  overtake one another, and what bears that. That of TCP was written from the RFCs,
   its BIC from the pseudo code of the paper as others have copied it, those of DCTCP, DCQCN and HPCC
   from their papers, that of PowerTCP from its law as its authors' group has it for Linux, that of
   Swift from Falcon's words and numbers, that of HPCC's shared buffer from what its `switch-mmu.cc`

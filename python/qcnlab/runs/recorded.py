@@ -165,9 +165,10 @@ class Recorded:
         (`max_min_bps`, `proportional_bps`; missing where flows end or are more than 2000), and
         frames: `sent_frames`, `delivered_frames`, `dropped_frames` in the network,
         `refused_frames` at the source. Of TCP connections also `goodput_bytes` (payload delivered
-        in order), `retransmitted_frames`, `fast_retransmits` and `timeouts`; of RoCE queue pairs the
-        same but `fast_retransmits`, and `spurious_frames` (packets that came although they were
-        there) and `reorder_peak_frames` (most packets kept out of order at once); missing for others.
+        in order), `retransmitted_frames`, `fast_retransmits` and `timeouts`; of RoCE queue pairs
+        the same but `fast_retransmits`, and `spurious_frames` (packets that came although they
+        were there) and `reorder_peak_frames` (most packets kept out of order at once); missing for
+        others.
         """
         return self.table("flows")
 

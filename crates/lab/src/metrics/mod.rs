@@ -385,7 +385,9 @@ pub const METRICS: &[Metric] = &[
         about: "RoCE packets that reached their receiver although it had them, in the whole run: repeats of packets that were \
                 late and not lost. None without RoCE.",
         source: "RFC 3708",
-        definition: Definition::Run(|view| view.of_queue_pairs(|roce| roce.spurious).map(|all| all.sum::<u64>() as f64)),
+        definition: Definition::Run(|view| {
+            view.of_queue_pairs(|roce| roce.spurious).map(|all| all.sum::<u64>() as f64)
+        }),
     },
     Metric {
         name: "reorder_peak",

@@ -239,7 +239,8 @@ impl Engine {
         let lost = pair.sender.on_wake(now);
         let reply = pair.receiver.on_wake(now, pair.unanswered.newest.is_some());
         if lost == Some(LossSign::Timeout)
-            && let Some(chooser) = &mut sender.chooser {
+            && let Some(chooser) = &mut sender.chooser
+        {
             chooser.timed_out(now);
         }
         let event = lost.map(TransportEvent::Lost);

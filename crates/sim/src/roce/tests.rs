@@ -137,8 +137,7 @@ fn hand_over(sender: &mut QpSender, receiver: &mut QpReceiver, at: Instant, orde
 fn a_packet_that_was_overtaken_is_not_lost_yet() {
     let run = |threshold, order: &[u32]| {
         let config = tolerant(threshold, 0);
-        let (mut sender, mut receiver) =
-            (QpSender::new(&config, Some(Bytes::new(8000))), QpReceiver::new(&config, 8));
+        let (mut sender, mut receiver) = (QpSender::new(&config, Some(Bytes::new(8000))), QpReceiver::new(&config, 8));
         assert_eq!(numbers(&mut sender, us(0)).len(), 8);
         let again = hand_over(&mut sender, &mut receiver, us(5), order);
         for number in &again {
@@ -162,8 +161,7 @@ fn a_packet_that_was_overtaken_is_not_lost_yet() {
 fn a_packet_that_comes_twice_was_sent_without_need() {
     for threshold in [1, 3] {
         let config = tolerant(threshold, 0);
-        let (mut sender, mut receiver) =
-            (QpSender::new(&config, Some(Bytes::new(5000))), QpReceiver::new(&config, 5));
+        let (mut sender, mut receiver) = (QpSender::new(&config, Some(Bytes::new(5000))), QpReceiver::new(&config, 5));
         assert_eq!(numbers(&mut sender, us(0)).len(), 5);
         assert_eq!(hand_over(&mut sender, &mut receiver, us(5), &[0, 2, 3, 4]), [1]);
         assert!(hand_over(&mut sender, &mut receiver, us(6), &[1]).is_empty() && receiver.finished());
@@ -194,8 +192,7 @@ fn loss_and_reordering_are_told_apart() {
 fn what_too_few_can_overtake_waits_for_the_timeout() {
     for (threshold, lost) in [(3, 1), (8, 0), (1, 3), (3, 3)] {
         let config = tolerant(threshold, 0);
-        let (mut sender, mut receiver) =
-            (QpSender::new(&config, Some(Bytes::new(4000))), QpReceiver::new(&config, 4));
+        let (mut sender, mut receiver) = (QpSender::new(&config, Some(Bytes::new(4000))), QpReceiver::new(&config, 4));
         assert_eq!(numbers(&mut sender, us(0)).len(), 4);
         let here: Vec<u32> = (0..4).filter(|number| *number != lost).collect();
         assert!(hand_over(&mut sender, &mut receiver, us(5), &here).is_empty(), "{threshold} {lost}");
@@ -233,8 +230,7 @@ fn a_packet_that_was_overtaken_is_waited_for() {
 /// 20 us, or with a third that finds no room, it says so, and what goes again and was kept has come without need.
 #[test]
 fn go_back_n_with_a_reorder_buffer_waits() {
-    let config =
-        QpConfig { reorder_buffer: 2, reorder_wait: Span::from_us(20), ..config(QpRecovery::GoBackN) };
+    let config = QpConfig { reorder_buffer: 2, reorder_wait: Span::from_us(20), ..config(QpRecovery::GoBackN) };
     let start = || {
         let mut sender = QpSender::new(&config, Some(Bytes::new(6000)));
         assert_eq!(numbers(&mut sender, us(0)).len(), 6);
