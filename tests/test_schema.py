@@ -43,7 +43,7 @@ BEYOND = {
     "keys that follow from other tables, or from what else is there": (
         r"belongs to a \[topology\]|has no '(rate|pg_alpha)'|watermarks need|needs a|own thresholds"
         r"|has a shared buffer and|recycles the ways|is set, but|quantum is"
-        r"|trim_(priority|share) is"
+        r"|trim_(priority|share) is|reorder_wait is"
     ),
 }
 """What a schema of single values does not say, with the messages that say it."""
