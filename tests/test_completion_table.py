@@ -67,7 +67,7 @@ def test_a_replication_without_flows_in_the_middle() -> None:
     # Five of six have none, and the table says why, once.
     table = CompletionTable([one_each(1, 2, None, 4, 5, 6)], by="all")
     assert table.rows[0].percentiles["slowdown"][50].words() == "4"
-    assert sum("has no part in its row" in line for line in table.definitions()) == 1
+    assert sum("A row leaves out replications" in line for line in table.definitions()) == 1
 
 
 def test_differences_are_those_of_pairs() -> None:
@@ -99,7 +99,7 @@ def test_runs_with_and_without_intervals_stand_together() -> None:
         lacking = "No intervals of 95 % where a run has fewer: they take 6 replications or more."
         assert lacking in said
         # Neither lacks a flow in a replication of its own.
-        assert not any("has no part in its row" in line for line in said)
+        assert not any("A row leaves out replications" in line for line in said)
     said = CompletionTable([six], by="all").definitions()
     assert not any(line.startswith("No intervals") for line in said)
     said = CompletionTable([five], by="all").definitions()
@@ -168,10 +168,10 @@ def test_groups_are_the_same_for_all_runs() -> None:
 
 def test_a_percentile_of_few_flows_is_told() -> None:
     few = CompletionTable([one_each(1, 2)], by="all")
-    assert any("are the largest value" in line for line in few.definitions())
+    assert any("is the largest value" in line for line in few.definitions())
     flows = [(0, 0, 1000, 0.0, float(k + 1)) for k in range(1000)]
     many = CompletionTable([made(*flows, ends=(2000.0,))], by="all")
-    assert not any("are the largest value" in line for line in many.definitions())
+    assert not any("is the largest value" in line for line in many.definitions())
     told = many.rows[0].percentiles["slowdown"]
     assert [told[p].median.value for p in (50, 95, 99, 99.9)] == [500, 950, 990, 999]
 
@@ -203,9 +203,23 @@ def test_a_students_path(cli: CommandLine) -> None:
         assert done.returncode == 0, done.stderr
         outputs.append(done.stdout)
     latex = outputs[1]
-    rows = [line for line in latex.splitlines() if line.endswith(r"\\")]
+    percentiles, differences = latex.split("\n\n")
+    rows = [line for line in percentiles.splitlines() if line.endswith(r"\\")]
     assert len(rows) == 1 + 4 * 2 and r"\toprule" in latex
     assert rows[1].startswith("up to 10 KB & dcqcn & ") and rows[2].split(" & ")[1] == "none"
+    apart = [line for line in differences.splitlines() if line.endswith(r"\\")]
+    assert len(apart) == 1 + 4
+    assert apart[1].startswith("up to 10 KB & none - dcqcn & ")
+    assert "Differences: " in differences and "Differences: " not in percentiles
+    for part, lines in ((percentiles, rows), (differences, apart)):
+        columns = re.search(r"\\begin\{tabular\}\{(\w+)\}", part)
+        assert columns and {line.count(" & ") + 1 for line in lines} == {len(columns[1])}
+        assert re.findall(r"\\(begin|end)\{(\w+)\}", part) == [
+            ("begin", "table"), ("begin", "tabular"), ("end", "tabular"), ("end", "table"),
+        ]  # fmt: skip
+        # What LaTeX reads otherwise is escaped.
+        body = re.sub(r"\\[%_#&$]", "", part.split("\n", 1)[1])
+        assert not re.search(r"[%_#~^]", body), body
     octets = (cli.folder / "cdf.pdf").read_bytes()
     assert b"/CIDFontType2" in octets or b"/FontFile2" in octets or b"/TrueType" in octets
     assert b"/Type3" not in octets

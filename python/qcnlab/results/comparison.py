@@ -276,7 +276,8 @@ class Comparison:
             if min(reps) < LEAST:
                 said.append(f"Of fewer than {LEAST} replications: {ranges}.")
             said.append(
-                "Differences: of replications that meet the same random numbers; * does not hold 0."
+                "Differences: of replications with the same random numbers; * marks an interval "
+                "without 0."
                 if self._paired()
                 else "No differences: the runs have different seeds or numbers of replications."
             )

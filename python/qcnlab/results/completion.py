@@ -29,8 +29,8 @@ BY = {"size": "size", "entry": "traffic entry", "all": "flows"}
 BASES = {
     "alone": (
         "alone_s",
-        "the time alone in the network: store and forward over the flow's way at the links' rates, "
-        "over RoCE with the way back of the last acknowledgement, of connections without their "
+        "the time that the flow would take alone: store and forward over its path at the links' "
+        "rates, over RoCE with the way back of the last acknowledgement, over TCP without its "
         "windows",
         "time alone",
     ),

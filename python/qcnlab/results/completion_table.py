@@ -250,8 +250,8 @@ class CompletionTable:
             A sentence or more each.
         """
         said = [
-            f"Slowdown: completion time by {BASES[self.base][1]}.",
-            f"Percentile: {RULES[self.rule]}, over the flows that started, in each replication.",
+            f"Slowdown: completion time divided by {BASES[self.base][1]}.",
+            f"Percentile: {RULES[self.rule]}; of the flows that started, in each replication.",
         ]
         if max(self.replications) >= LEAST:
             said.append("Values: the median over the replications [its 95 % interval].")
@@ -262,19 +262,19 @@ class CompletionTable:
             said.append(f"No intervals of 95 %{whose}: they take {LEAST} replications or more.")
         if any(0 < row.flows < MANY * row.replications for row in self.rows):
             said.append(
-                "Of fewer than 20, 100 and 1,000 flows of a group in a replication, p95, p99 and "
-                "p99.9 are the largest value."
+                "In a group of fewer than 20, 100 or 1,000 flows in a replication, p95, p99 or "
+                "p99.9 is the largest value."
             )
         missing = [row for row in self.rows if row.replications < self.replications[row.run]]
         if missing:
             said.append(
-                "A replication in which no flow of a group started has no part in its row; with "
-                f"fewer than {LEAST} others there is no interval."
+                "A row leaves out replications in which no flow of its group started; with fewer "
+                f"than {LEAST} left it has no interval."
             )
         if len(self.labels) > 1:
             said.append(
-                "Differences: of replications that meet the same random numbers; * does not hold "
-                "0; - where a percentile is a lower bound."
+                "Differences: of replications with the same random numbers; * marks an interval "
+                "without 0, - a percentile that is a lower bound."
                 if self.paired
                 else "No differences: the runs have different seeds or numbers of replications."
             )
@@ -317,16 +317,22 @@ class CompletionTable:
         return "\n\n".join([*parts, "\n".join(f"* {line}" for line in self.definitions())])
 
     def latex(self) -> str:
-        """Return the table as LaTeX, with the definitions as its caption.
+        """Return the tables as LaTeX, with the definitions as their captions.
 
         Returns
         -------
         str
-            A table that takes the package booktabs.
+            Tables that take the package booktabs: percentiles, and paired differences if there are
+            any.
         """
+        said = self.definitions()
+        of_pairs = [line for line in said if line.startswith("Differences")]
         header, rows = self.cells()
-        said = [line for line in self.definitions() if not line.startswith("Differences")]
-        return markup.latex(header, rows, " ".join(said), left=2)
+        words = " ".join(line for line in said if line not in of_pairs)
+        parts = [markup.latex(header, rows, words, left=2)]
+        header, rows = self.paired_cells()
+        parts += [markup.latex(header, rows, " ".join(of_pairs), left=2)] if rows else []
+        return "\n\n".join(parts)
 
     def csv(self) -> str:
         """Return `records` as CSV.

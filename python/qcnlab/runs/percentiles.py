@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 RULES = {
-    "rank": "the smallest value that so many per cent of the flows do not exceed",
+    "rank": "the smallest value that this share of the flows does not exceed",
     "element": (
         "element floor(n p) of n sorted values, counted from 0, as HPCC's fct_analysis.py has it"
     ),
