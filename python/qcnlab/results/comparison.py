@@ -17,7 +17,7 @@ from qcnlab.files.folders import read_json, write_json
 from qcnlab.printing import markup, text
 from qcnlab.runs import applicable, endings, intervals
 from qcnlab.runs.applicable import OF_ENDING
-from qcnlab.runs.intervals import LEAST
+from qcnlab.runs.intervals import least
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -200,7 +200,11 @@ class Comparison:
             The heading, and a list of cells for each metric; none without a level or pairs.
         """
         header = ["metric", "unit", *(f"{each} - {self.labels[0]}" for each in self.labels[1:])]
-        if self.level is None or not self._paired() or min(self._replications()) < LEAST:
+        if (
+            self.level is None
+            or not self._paired()
+            or min(self._replications()) < least(self.level)
+        ):
             return header, []
         rows = []
         for name in self.metrics:
@@ -270,11 +274,11 @@ class Comparison:
         ]
         reps = self._replications()
         ranges = "median [least..largest] over the replications of a run"
-        if self.level is not None and max(reps) >= LEAST:
+        if self.level is not None and max(reps) >= least(self.level):
             of = f"median [its confidence interval, {100 * self.level:g} %] of so many runs"
             said.append(f"Values: {of}.")
-            if min(reps) < LEAST:
-                said.append(f"Of fewer than {LEAST} replications: {ranges}.")
+            if min(reps) < least(self.level):
+                said.append(f"Of fewer than {least(self.level)} replications: {ranges}.")
             said.append(
                 "Differences: of replications with the same random numbers; * marks an interval "
                 "without 0."
@@ -283,10 +287,10 @@ class Comparison:
             )
         elif reps != {1}:
             said.append(f"Values: {ranges}.")
-        if self.level is not None and max(reps) < LEAST:
+        if self.level is not None and max(reps) < least(self.level):
             said.append(
-                f"No intervals of {100 * self.level:g} %, and no differences: they take {LEAST} "
-                "replications or more."
+                f"No intervals of {100 * self.level:g} %, and no differences: they take "
+                f"{least(self.level)} replications or more."
             )
         return said + [f"{name}: {known[name]['about']}" for name in self.metrics]
 
@@ -394,7 +398,7 @@ class Comparison:
 
     def _cell(self, result: Result, name: str) -> str:
         metrics = result.summary["metrics"]
-        if self.level is not None and result.summary["replications"] >= LEAST:
+        if self.level is not None and result.summary["replications"] >= least(self.level):
             own = str(intervals.of_median(metrics[name]["values"], self.level))
             own = f">= {own}" if endings.is_lower_bound(metrics, name) else own
             return "-" if own.endswith("none") else own

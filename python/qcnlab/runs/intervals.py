@@ -26,6 +26,23 @@ LEAST = 6
 """So many values an interval of 95 % takes: six lie on one side of the median once in 32 times."""
 
 
+def least(level: float) -> int:
+    """Return how many values an interval of a median takes at least.
+
+    All n values lie on one side of the median once in 2^(n - 1) times, so from their first to their
+    last they hold it with a chance of 1 - 2^(1 - n).
+
+    Examples
+    --------
+    >>> least(0.95), least(0.9), least(0.5)
+    (6, 5, 2)
+    """
+    count = 2
+    while 1 - 2.0 ** (1 - count) < level:
+        count += 1
+    return count
+
+
 def too_few(replications: int) -> str | None:
     """Say before runs that they are too few for an interval; `None` where they are enough.
 
