@@ -11,7 +11,6 @@ import pytest
 
 import qcnlab
 from conftest import HOTSPOT, ROOT, SHORT, CommandLine
-from qcnlab.commands.explain_run import lines
 from qcnlab.results import explanation as explaining
 from qcnlab.results.explanation import (
     Stops,
@@ -23,6 +22,7 @@ from qcnlab.results.explanation import (
     _slow,
     explanation,
 )
+from qcnlab.results.explanation_text import lines
 from qcnlab.runs.tables import Table
 from test_blocks import blocks
 

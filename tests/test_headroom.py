@@ -224,6 +224,8 @@ name = "none"
     ]
     done = cli("run", "paused.toml", "-o", "paused")
     assert f"\n{told}\n" in done.stdout, done.stderr
+    done = cli("run", "paused.toml", "-o", "again", "--json")
+    assert json.loads(done.stdout)["headrooms"] == [told.removeprefix("headroom at ")]
     slow = cli("check", "paused.toml", "-s", "pause.reaction=1 us").stdout
     assert "0 s is no real" not in slow
     assert "brings up to 12064 B" in slow

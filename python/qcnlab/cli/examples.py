@@ -27,7 +27,7 @@ EXAMPLES = {
         "headroom --rate 100G --cable 40m --mtu 9216 --scenario > headroom.toml",
     ),
     "deadlock": (
-        f"deadlock {RING}",
+        f"deadlock {RING} -o circle.svg",
         f"deadlock {FABRIC} --all-pairs --failures 2",
         f"deadlock {FABRIC} --all-pairs --failures 2 --bounce --json",
     ),

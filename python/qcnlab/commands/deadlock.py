@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -62,6 +63,15 @@ def deadlock(
     ] = False,
     cases: Cases = MOST_CASES,
     changes: Changes = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="FILE",
+            help="Draw the network with the first circle: .svg, .png or .pdf.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Tell whether PFC can stop a network for ever, by its routes.
@@ -72,7 +82,17 @@ def deadlock(
     nothing is run. Exit code 1 if there is one.
     """
     ready = api.load(scenario).with_(*(changes or []))
+    if out is not None:
+        from qcnlab.files.outputs import drawable
+
+        drawable(out)
     told = report(ready, failures, all_pairs=all_pairs, bounce=bounce, most_cases=cases)
+    if out is not None:
+        from qcnlab.figures.deadlock import deadlock_figure
+        from qcnlab.figures.plots import save
+
+        network = json.loads(ready._core.network())
+        save(deadlock_figure(ready.name, network, told, answer(told)), out)
     if as_json:
         print_json(told)
     else:

@@ -119,7 +119,7 @@ def fct(
     of each replication, 95 % intervals of their medians, and paired differences.
     """
     if out is not None:
-        from qcnlab.commands.redraw import drawable
+        from qcnlab.files.outputs import drawable
 
         drawable(out)
     else:
@@ -245,7 +245,7 @@ def compare(
     Exits with 1 if a run ended in a deadlock; it is named.
     """
     if out is not None:
-        from qcnlab.commands.redraw import drawable
+        from qcnlab.files.outputs import drawable
 
         drawable(out)
     else:
@@ -340,9 +340,10 @@ def shown(table: Any, as_csv: bool, as_markdown: bool, as_latex: bool, as_json: 
 
 def written(figure: Figure, path: Path, style: Style = Style.screen) -> None:
     """Write `figure` to `path`; raise `FolderError` if that cannot be."""
-    from qcnlab.commands.redraw import drawable, printed
+    from qcnlab.commands.redraw import printed
     from qcnlab.errors import FolderError
     from qcnlab.figures.plots import save
+    from qcnlab.files.outputs import drawable
 
     printed(figure, style)
     try:

@@ -10,13 +10,11 @@ from qcnlab.cli.options import Style
 from qcnlab.demo import INDEX
 from qcnlab.errors import FolderError
 from qcnlab.files.folders import NewFolder, is_sweep, is_there
-from qcnlab.files.outputs import FIGURE, writable
+from qcnlab.files.outputs import drawable
 from qcnlab.results.result import open_run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-FORMATS = (".svg", ".png", ".pdf")
 
 
 def redraw(folder: Path, out: Path | None, style: Style = Style.screen) -> list[Path]:
@@ -70,13 +68,6 @@ def redraw(folder: Path, out: Path | None, style: Style = Style.screen) -> list[
         return drawn
     except OSError as error:
         raise FolderError(f"cannot write '{paths[0]}': {error.strerror}") from error
-
-
-def drawable(path: Path) -> Path:
-    """Return `path`; raise `FolderError` where no figure may be written."""
-    if path.suffix not in FORMATS:
-        raise FolderError(f"cannot draw '{path}': its name must end in {', '.join(FORMATS)}")
-    return writable(path, FIGURE)
 
 
 def printed(figure: Figure, style: Style) -> None:

@@ -136,7 +136,8 @@ def run(
         captured["file"] = str(capture_file or folder.final / CAPTURE)
     if as_json:
         extra = {"capture": captured} if captured else {}
-        print_json({"folder": written, **result.summary, "profile": _profile(result), **extra})
+        more = {"headrooms": ready.headrooms(), "profile": _profile(result), **extra}
+        print_json({"folder": written, **result.summary, **more})
     else:
         print(metrics_text(result, every=every))
         for line in ready.headrooms():

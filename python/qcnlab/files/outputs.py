@@ -11,6 +11,8 @@ from qcnlab.errors import FolderError
 if TYPE_CHECKING:
     from pathlib import Path
 
+FORMATS = (".svg", ".png", ".pdf")
+"""Suffixes of figures."""
 ENDS = 1 << 16
 """Octets at either end of a file in which its mark is looked for."""
 
@@ -135,3 +137,26 @@ def _is_marked(path: Path, marks: tuple[bytes, ...]) -> bool:
     except OSError as error:
         raise FolderError(f"cannot write '{path}': {error.strerror}") from error
     return any(mark in ends for mark in marks)
+
+
+def drawable(path: Path) -> Path:
+    """Return `path` if a figure may be drawn there.
+
+    Parameters
+    ----------
+    path : Path
+        Where the figure is to go; its suffix says the format.
+
+    Returns
+    -------
+    Path
+        `path`.
+
+    Raises
+    ------
+    FolderError
+        If its name does not end in a format of figures, and as `writable` does.
+    """
+    if path.suffix not in FORMATS:
+        raise FolderError(f"cannot draw '{path}': its name must end in {', '.join(FORMATS)}")
+    return writable(path, FIGURE)
