@@ -179,14 +179,14 @@ def _nodes(
             if roles[host] == "host" and host not in spots:
                 hidden[switch] += 1
     for name, (x, y) in spots.items():
-        host = roles[name] == "host"
+        alone = roles[name] == "host"
         more = f"\n+ {hidden[name]} hosts" if hidden[name] else ""
         axes.text(
             x, y, name + more, ha="center", va="center", zorder=4,
-            fontsize=6 if host else 7.5, color=FAINT if host else INK,
+            fontsize=6 if alone else 7.5, color=FAINT if alone else INK,
             bbox={
                 "boxstyle": "round,pad=0.2", "fc": "white",
-                "ec": "#d5d0c5" if host else INK, "lw": 0.6 if host else 0.9,
+                "ec": "#d5d0c5" if alone else INK, "lw": 0.6 if alone else 0.9,
             },
         )  # fmt: skip
         axes.plot(x, y, alpha=0.0)
