@@ -9,7 +9,7 @@ SOURCES := $(shell find crates scenarios Cargo.toml Cargo.lock pyproject.toml 2>
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-long test-all extras test-browser validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth bench-lab bench-sweeps bench-start bench-live bench-live-decks bench-live-limiters gate fuzz fuzz-live mutants unseen-values new-scheme docs site lab lint wheel wheel-test wheel-here audit clean
+.PHONY: help demo test test-long test-all extras test-browser validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth bench-lab bench-sweeps bench-start bench-live bench-live-decks bench-live-limiters gate bless release-check fuzz fuzz-live mutants unseen-values new-scheme docs gallery site lab lint wheel wheel-test wheel-here audit clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -92,6 +92,13 @@ gate: ## compare the engine's instruction counts with the accepted ones (needs v
 	cargo build --release --quiet -p qcnlab-lab --example workload
 	@$(PYTHON) benches/gate.py
 
+bless: $(CORE) ## generate again what is generated, and say what has changed (ARGS="schema schemes": these alone)
+	@nice -n 5 $(BIN)/python tests/bless.py $(ARGS)
+
+release-check: $(CORE) $(VENV)/.tools ## check all that a release needs: files built for it, tests, lint, gate, book, licences, wheel (hours)
+	@$(BIN)/python tests/release_check.py
+	$(MAKE) test-all lint gate validate audit wheel wheel-test
+
 fuzz: ## fuzz each frame format, guided by coverage (ARGS="--runs 1000000 cnm"; needs g++)
 	@nice -n 19 crates/wire/fuzz/run.sh $(ARGS)
 
@@ -112,12 +119,15 @@ new-scheme: ## start a scheme from the template: make new-scheme NAME=slow_start
 	@$(PYTHON) crates/schemes/template/new_scheme.py "$(NAME)"
 
 docs: $(CORE) ## write the pages of schemes into docs/schemes
-	@$(BIN)/python -m qcnlab.pages docs/schemes
+	@$(BIN)/python -m qcnlab.commands.pages docs/schemes
+
+gallery: $(CORE) ## draw the figures of docs/guide/gallery.md into docs/img, with the commands that stand there
+	@$(BIN)/python docs/site/gallery.py
 
 lab: ## build the page that `qcnlab lab` opens (needs Node.js 20 and rustup target wasm32-unknown-unknown)
 	@web/build.sh
 
-site: $(CORE) $(VENV)/.tools ## build the documentation's site into target/site/html: guide, reference, gallery, book; checks its links
+site: $(CORE) $(VENV)/.tools ## build the documentation's site into target/site/html: guide, reference, book; checks its links
 	@$(BIN)/python docs/site/build.py
 
 lint: $(CORE) $(VENV)/.tools ## check format, types, stubs and imports between modules

@@ -15,9 +15,9 @@ import numpy as np
 import polars as pl
 
 import qcnlab
-from qcnlab import plots
 from qcnlab.analysis import modelled
 from qcnlab.analysis.boundary import _highest_capacity, _star
+from qcnlab.figures import plots
 
 POINTS = [(2, us) for us in (4, 16, 24, 60, 110)]
 POINTS += [(5, us) for us in (4, 24)] + [(10, us) for us in (4, 16, 24, 40)]

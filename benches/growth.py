@@ -43,7 +43,7 @@ def text(duration_s: float, topology: str, traffic: str, switch: str = "") -> st
     """Write a scenario."""
     us = max(round(duration_s * 1e6), 1)
     head = f'title = "Growth"\nduration = "{us} us"\n\n[topology]\nrate = "10 Gb/s"\n{topology}\n'
-    flow = '\n[[traffic]]\nkind = "constant"\nframe = "1500 B"\nstart_jitter = "10 us"\n'
+    flow = '\n[[traffic]]\narrivals = "constant"\nframe = "1500 B"\nstart_jitter = "10 us"\n'
     return head + switch + "".join(flow + each for each in traffic.split("---")) + TAIL
 
 

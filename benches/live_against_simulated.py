@@ -34,13 +34,15 @@ from live_pages import (
     wrapped,
 )
 
-from qcnlab import api, live, plots, text
+from qcnlab import api, live
+from qcnlab.figures import plots
 from qcnlab.live import comparing
+from qcnlab.printing import text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from qcnlab.results import Result
+    from qcnlab.results.result import Result
 
 PAGE = ROOT / "docs/reference/live.md"
 IMAGES = ROOT / "docs/img"

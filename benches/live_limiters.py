@@ -36,14 +36,15 @@ from live_pages import (
     wrapped,
 )
 
-from qcnlab import api, live, plots
+from qcnlab import api, live
+from qcnlab.figures import plots
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.figure import Figure
 
-    from qcnlab.results import Result
+    from qcnlab.results.result import Result
 
 PAGE = ROOT / "docs/reference/live-limiters.md"
 IMAGES = ROOT / "docs/img"
@@ -176,7 +177,7 @@ def row(variant: Variant, results: list[Result]) -> tuple[str, ...]:
 
 def figure(experiment: Experiment, runs: dict[Variant, list[Result]]) -> Figure:
     """Draw the distribution of gaps: a line for each variant."""
-    from qcnlab.notebook import ShownFigure
+    from qcnlab.figures.notebook import ShownFigure
 
     with plots.style():
         drawn = ShownFigure(figsize=(7.2, 3.4), layout="constrained")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from qcnlab.analysis import LagLoop, delay_family, sampling_family, ultimate_gain
 from qcnlab.analysis.draw import family
-from qcnlab.plots import save
+from qcnlab.figures.plots import save
 
 # The slides print no loop gain; 1.5 shows all that can happen.
 GAIN = 1.5

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 import qcnlab
 from qcnlab.analysis import Ecm, Loop, Qcn
-from qcnlab.plots import save, style
+from qcnlab.figures.plots import save, style
 
 GAINS = (0.53333, 0.17, 0.053333, 0.017, 0.0053333)
 RTTS = ("10 us", "200 us")

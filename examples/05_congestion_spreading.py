@@ -11,8 +11,8 @@ from pathlib import Path
 import polars as pl
 
 import qcnlab
-from qcnlab.plots import save
-from qcnlab.tree import tree_figure
+from qcnlab.figures.plots import save
+from qcnlab.figures.tree import tree_figure
 
 base = qcnlab.load("ig-4-culprits-1-victim-pause-1500kb-rtt5us").with_("duration=0.5 s")
 schemes = {"none": "PAUSE alone", "qcn_byte_counter": "PAUSE and QCN"}

@@ -18,7 +18,7 @@ rtt = "10 us"
 buffer = "300 KB"
 
 [[traffic]]
-kind = "saturated"
+arrivals = "saturated"
 frame = "1500 B"
 start_jitter = "12 us"
 

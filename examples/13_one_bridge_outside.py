@@ -12,7 +12,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 import qcnlab
-from qcnlab.plots import save
+from qcnlab.figures.plots import save
 
 base = qcnlab.load("one-bridge-outside-the-domain")
 CASES = {

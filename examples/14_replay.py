@@ -24,7 +24,7 @@ name = "none"
 """
 BURSTS = """
 [[traffic]]
-kind = "on_off"
+arrivals = "on_off"
 rate = "9 Gb/s"
 on = "200 us"
 off = "400 us"
@@ -34,7 +34,7 @@ frame = "1500 B"
 # Addresses of the capture are those of the sources that sent it: 10.0.0.1 is source1.
 REPLAY = """
 [[traffic]]
-kind = "capture"
+arrivals = "capture"
 file = "bursts.pcapng"
 frame = "1500 B"
 hosts = '''

@@ -30,12 +30,13 @@ def main(wheel: Path, *, here: bool) -> None:
         folder = Path(scratch)
         started = time.monotonic()
         venv.create(folder / "venv", with_pip=True)
-        python = folder / "venv/bin/python"
+        programs = folder / "venv" / ("Scripts" if os.name == "nt" else "bin")
+        python = programs / "python"
         pip = (str(python), "-m", "pip", "--disable-pip-version-check", "install", "--quiet")
         subprocess.run([*pip, str(wheel.resolve())], check=True)
         print(f"installed in {time.monotonic() - started:.0f} s")
         started = time.monotonic()
-        program = str(folder / "venv/bin/qcnlab")
+        program = str(programs / "qcnlab")
         command = [*without_network(), program, "demo", "--quick", "-o", "demo"]
         done = subprocess.run(command, cwd=folder, env=offline(), check=True, capture_output=True)
         if b"QCN, final form" not in done.stdout or not (folder / "demo/report.html").exists():

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import qcnlab
-from qcnlab.cli import ENDING_SIGNALS, main
-from qcnlab.commands import COMMANDS, loaded
+from qcnlab.cli.commands import COMMANDS, loaded
+from qcnlab.cli.program import ENDING_SIGNALS, main
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

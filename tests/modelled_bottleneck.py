@@ -46,7 +46,7 @@ def known(*phases: Phase, **receiver: Any) -> Any:
     base = {"scheme": {**QCN, "rp": QCN["rp"] | {"min_rate": 1e7} | receiver}, "duration": 1.0}
     tree = {
         "scheme": {"name": "qcn"},
-        "traffic": [{"kind": "saturated"}],
+        "traffic": [{"arrivals": "saturated"}],
         "feedback": {"kind": "ideal"},
     }
     port = SimpleNamespace(port="a->b", phases=phases, flows=3, buffer_bytes=150e3)

@@ -32,12 +32,16 @@ class Part:
     tests: tuple[str, ...]
 
 
-VIEWS = ("comparison", "completion", "intervals", "tables", "text", "values", "warmup", "windows")
+VIEWS = {
+    "comparison": "results/", "completion": "results/", "intervals": "runs/", "tables": "runs/",
+    "text": "printing/", "values": "", "warmup": "commands/", "windows": "runs/",
+}  # fmt: skip
+"""Modules of which each has tests of its name, and the rooms that they are in."""
 PARTS = {
     "analysis": Part(("python/qcnlab/analysis/*.py",), ("tests/test_analys*.py",)),
     "book": Part(("python/qcnlab/book/*.py",), ("tests/test_book*.py",)),
     "tables": Part(
-        tuple(f"python/qcnlab/{name}.py" for name in VIEWS),
+        tuple(f"python/qcnlab/{room}{name}.py" for name, room in VIEWS.items()),
         tuple(f"tests/test_{name}*.py" for name in (*VIEWS, "precision")),
     ),
 }

@@ -125,7 +125,7 @@ def fabric(topology: dict[str, Any], traffic: dict[str, Any]) -> qcnlab.Scenario
         "warmup": "0.1 s",
         "topology": topology,
         "switch": {"output_buffer": "150 KB"},
-        "traffic": [{"kind": "saturated", "frame": "1500 B", **traffic}],
+        "traffic": [{"arrivals": "saturated", "frame": "1500 B", **traffic}],
         "scheme": {"name": "qcn_byte_counter", "preset": "DECK001"},
     }
     return qcnlab.Scenario.from_dict(tree, "fabric")
@@ -171,7 +171,7 @@ def test_an_incast_in_a_fat_tree_beside_its_fluid() -> None:
 
 
 def test_poisson_sources_fill_a_trunk_of_a_leaf_spine() -> None:
-    poisson = fabric(LEAF_SPINE, {**PAIRS, "kind": "poisson", "rate": "8 Gb/s"})
+    poisson = fabric(LEAF_SPINE, {**PAIRS, "arrivals": "poisson", "rate": "8 Gb/s"})
     result = overlay(poisson, shown_s=0.05)
     (verdict,) = result.verdicts
     assert result.scenario.bottleneck.port == "leaf1->spine1"
@@ -198,7 +198,7 @@ def test_a_graph_whose_victim_passes_by() -> None:
 
 def test_what_takes_a_part_is_off_the_link() -> None:
     tree = fabric(FAT_TREE, INCAST).to_dict()
-    few = {"kind": "constant", "from": "host10", "to": "host1", "frame": "500 B"}
+    few = {"arrivals": "constant", "from": "host10", "to": "host1", "frame": "500 B"}
     tree["traffic"] += [
         {**few, "rate": "0.4 Gb/s"},
         {**few, "from": "host11", "rate": "1.5 Gb/s", "controlled": False},
@@ -232,7 +232,7 @@ def test_what_the_fabric_has_and_the_model_has_not_is_said() -> None:
     ("scenario", "words"),
     [
         (
-            fabric(LEAF_SPINE, {**PAIRS, "kind": "constant", "rate": "5 Gb/s"}),
+            fabric(LEAF_SPINE, {**PAIRS, "arrivals": "constant", "rate": "5 Gb/s"}),
             "fabric: no single bottleneck: nothing is congested: leaf1->spine1, the fullest port, "
             "is offered 20 of 25 Gb/s; send more, or slow a port by a [[hotspot]]",
         ),
@@ -244,9 +244,9 @@ def test_what_the_fabric_has_and_the_model_has_not_is_said() -> None:
         ),
         (
             fabric(FAT_TREE, {**INCAST, "size": "1 MB"}),
-            "fabric: no single bottleneck: flows of traffic.0 (kind saturated) have an end, so "
-            "their number changes all the time; give traffic that goes on, such as kind saturated "
-            "without size",
+            "fabric: no single bottleneck: flows of traffic.0 (arrivals saturated) have an end, so "
+            "their number changes all the time; give traffic that goes on, such as arrivals "
+            "saturated without size",
         ),
         (
             fabric(FAT_TREE, {**INCAST, "stop": "0.15 s"}),

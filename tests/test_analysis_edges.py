@@ -17,7 +17,6 @@ import pytest
 
 import qcnlab
 from modelled_bottleneck import CONTENDERS, all_of, known, phase
-from qcnlab import plots, progress
 from qcnlab.analysis import Boundary, Dcqcn, Ecm, Qcn, boundary, command, modelled
 from qcnlab.analysis.boundary import (
     _fluid_swings,
@@ -32,6 +31,8 @@ from qcnlab.analysis.boundary import (
 from qcnlab.analysis.model import ScenarioModel
 from qcnlab.analysis.overlay import _verdicts
 from qcnlab.analysis.responses import Response, Trajectory
+from qcnlab.figures import plots
+from qcnlab.printing import progress
 
 HOTSPOT = "og-hotspot-2src-10g-to-500m-rtt200us"
 NAN = math.nan

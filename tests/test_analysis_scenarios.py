@@ -60,10 +60,10 @@ def test_what_of_the_contenders_is_not_in_a_model() -> None:
 def test_what_of_the_traffic_and_fabric_is_not_in_a_model() -> None:
     tree: dict[str, Any] = {
         "traffic": [
-            {"kind": "saturated"},
-            {"kind": "poisson"},
-            {"kind": "tcp"},
-            {"kind": "on_off"},
+            {"arrivals": "saturated"},
+            {"arrivals": "poisson"},
+            {"arrivals": "saturated", "transport": "tcp"},
+            {"arrivals": "on_off"},
         ],
         "feedback": {"kind": "ideal"},
     }

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import qcnlab
-from qcnlab.applicable import OF_PORT, has_bottleneck, without_meaning
-from qcnlab.metrics_text import metrics_text, telling
+from qcnlab.results.metrics_text import metrics_text, telling
+from qcnlab.runs.applicable import OF_PORT, has_bottleneck, without_meaning
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,7 +86,7 @@ def test_half_of_the_traffic_makes_a_bottleneck(tmp_path: Path) -> None:
         rate = "10 Gb/s"
         delay = "1 us"
         [[traffic]]
-        kind = "saturated"
+        arrivals = "saturated"
         frame = "1500 B"
         from = "host1, host2, host3"
         to = "host8"
@@ -94,7 +94,9 @@ def test_half_of_the_traffic_makes_a_bottleneck(tmp_path: Path) -> None:
         [scheme]
         name = "none"
     """
-    other = '[[traffic]]\nkind = "saturated"\nframe = "1500 B"\nfrom = "host{}"\nto = "host{}"\n'
+    other = (
+        '[[traffic]]\narrivals = "saturated"\nframe = "1500 B"\nfrom = "host{}"\nto = "host{}"\n'
+    )
     shares = []
     for others in (1, 2):
         more = "".join(other.format(3 + n, 5 + n) for n in range(1, others + 1))

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import lzma
 import re
+import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 import qcnlab
-from conftest import HOTSPOT, CommandLine
+from conftest import HOTSPOT, ROOT, CommandLine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 GOOD = """\
 title = "Two sources, one hotspot"
@@ -22,7 +30,7 @@ rtt = "10 us"
 buffer = "150 KB"
 
 [[traffic]]
-kind = "saturated"
+arrivals = "saturated"
 frame = "1500 B"
 
 [[hotspot]]
@@ -203,3 +211,69 @@ def test_a_mistyped_key_is_never_proposed_again() -> None:
 def test_a_key_of_no_table_is_sent_to_the_top_of_the_file() -> None:
     with pytest.raises(qcnlab.ScenarioError, match=r"'seed' belongs to no table: it stands before"):
         qcnlab.load(HOTSPOT).with_("topology.seed=3")
+
+
+HOSTS = ("--rate", "100 Gb/s", "--delay", "1 us", "--duration", "1 ms", "-o", "x.toml")
+COLUMNS = "src=SRC,dst=DST,bytes=SIZE,start=TIME:ms"
+IMPORTS = {
+    "htsim": ("ring.cm", ("--times", "ps", *HOSTS)),
+    "goal": ("step.goal", HOSTS),
+    "simai": ("simai.txt", HOSTS),
+    "chakra": ("step.0.et", HOSTS),
+    "flows": ("flows.csv", ("--map", COLUMNS, *HOSTS)),
+    "hpcc": ("config.txt", ("-o", "x.toml")),
+    "sonic": ("config_db.json", ("-o", "x.toml")),
+}
+
+
+@pytest.mark.parametrize("kind", IMPORTS)
+@pytest.mark.parametrize(
+    ("pack", "unpack"),
+    [(gzip.compress, "gunzip"), (bz2.compress, "bunzip2"), (lzma.compress, "unxz")],
+    ids=["gzip", "bzip2", "xz"],
+)
+def test_packed_files_are_named(
+    cli: CommandLine, kind: str, pack: Callable[[bytes], bytes], unpack: str
+) -> None:
+    name, options = IMPORTS[kind]
+    (cli.folder / name).write_bytes(pack(b"Nodes 16\n" * 20))
+    done = cli("import", kind, name, *options)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: {name}: this is "), done.stderr
+    assert done.stderr.endswith(f": unpack it first, with {unpack}\n")
+    assert done.stderr.count("\n") == 1
+    assert not (cli.folder / "x.toml").exists()
+
+
+@pytest.mark.parametrize("option", ["--system", "--topology"])
+def test_packed_files_beside_a_trace_are_named(cli: CommandLine, option: str) -> None:
+    for rank in range(4):
+        name = f"step.{rank}.et"
+        shutil.copy(ROOT / "examples" / "chakra" / name, cli.folder / name)
+    suffix = ".json" if option == "--system" else ".yml"
+    (cli.folder / f"packed{suffix}").write_bytes(gzip.compress(b"{}"))
+    traces = [f"step.{rank}.et" for rank in range(4)]
+    options = HOSTS if option == "--system" else HOSTS[4:]
+    done = cli("import", "chakra", *traces, option, f"packed{suffix}", *options)
+    assert (done.returncode, done.stderr) == (
+        2,
+        f"error: packed{suffix}: this is gzip: unpack it first, with gunzip\n",
+    )
+
+
+@pytest.mark.parametrize("command", ["run", "compare", "analyse", "deadlock"])
+def test_a_file_named_as_no_path_is(cli: CommandLine, command: str) -> None:
+    (cli.folder / "mine").write_text(GOOD, encoding="utf-8")
+    done = cli(command, "mine")
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: unknown scenario 'mine'\n")
+    assert done.stderr.endswith("= help: for the file of that name write ./mine\n")
+    assert cli("deadlock", "./mine").returncode == 0
+
+
+@pytest.mark.parametrize("command", ["report", "explain-run", "collective", "mib", "fct"])
+def test_a_file_is_no_run_folder(cli: CommandLine, command: str) -> None:
+    (cli.folder / "mine.toml").write_text(GOOD, encoding="utf-8")
+    done = cli(command, "mine.toml")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert "'mine.toml' is not a run folder but a file" in done.stderr

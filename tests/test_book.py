@@ -35,7 +35,7 @@ from qcnlab.book.traces import Losses, Traces
 from qcnlab.book.values import Values
 from qcnlab.book.view import View
 from qcnlab.book.words import Word
-from qcnlab.results import Result
+from qcnlab.results.result import Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable

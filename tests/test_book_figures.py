@@ -13,17 +13,17 @@ from matplotlib.lines import Line2D
 
 import qcnlab
 from conftest import HOTSPOT, SHORT
-from qcnlab import plots
 from qcnlab.book import trace_figures
 from qcnlab.book.cases import Case, Hot
 from qcnlab.book.entries import Figure
 from qcnlab.book.runner import CaseResult
+from qcnlab.figures import plots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-    from qcnlab.results import Result
+    from qcnlab.results.result import Result
 
 HOT = Hot(0.01, 0.025, 0.04, 33e3, 150e3, "", 0.5, 10.0)
 

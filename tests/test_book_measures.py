@@ -14,7 +14,7 @@ from qcnlab.book.traces import Losses, Traces
 from qcnlab.book.view import View
 
 if TYPE_CHECKING:
-    from qcnlab.results import Result
+    from qcnlab.results.result import Result
 
 
 NONE = Losses(np.zeros(0), np.zeros(0), np.zeros(0))

@@ -159,7 +159,7 @@ def test_rows_that_hold_under_a_control() -> None:
         [link("9.1"), "with equal cases", "why 9.1"],
         [link("9.6"), "controls not run", "why 9.6"],
     ]
-    assert "Of 3 rows that are reproduced these hold" in "\n".join(lines)
+    assert "Of 3 reproduced rows these also hold" in "\n".join(lines)
     assert (
         "* 1 row with claims (deck009): commit abc1234, core of SHA-256 0123..., by 2026-02-01"
         in lines
@@ -222,7 +222,7 @@ def test_every_printed_number_stands_beside_ours() -> None:
     # One of three numbers, two of four words; three undecided; one needs no control.
     assert front_page._claims(every)[0].startswith(
         "**1 of 3 printed numbers and 2 of 4 printed words hold.** 3 claims of the others are "
-        "undecided. Of those that hold 1 would hold without congestion control as well"
+        "undecided. Of those that hold, 1 would also hold without congestion control"
     )
 
 

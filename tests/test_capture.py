@@ -36,7 +36,7 @@ input_memory = "100 KB"
 kind = "priority"
 priorities = "3"
 [[traffic]]
-kind = "saturated"
+arrivals = "saturated"
 from = "host{1..2}"
 to = "host3"
 frame = "1500 B"
@@ -75,7 +75,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     hotspot = qcnlab.load(HOTSPOT).with_(*SHORT)
     pfc = qcnlab.Scenario.from_toml(PFC)
     pause = qcnlab.Scenario.from_toml(PFC.replace('"priority"\npriorities = "3"', '"link"'))
-    tcp = {"traffic.0.kind": "tcp", "traffic.0.frame": "1500 B"}
+    tcp = {"traffic.0.transport": "tcp", "traffic.0.frame": "1500 B"}
     return {
         "ideal": captured(folder, "ideal", hotspot),
         "framed": captured(folder, "framed", hotspot.with_("feedback.kind=frames")),
@@ -168,7 +168,8 @@ rate = "10 Gb/s"
 rtt = "4 us"
 buffer = "150 KB"
 [[traffic]]
-kind = "roce_list"
+arrivals = "list"
+transport = "roce"
 frame = "1000 B"
 {keys}
 flows = '''

@@ -46,7 +46,7 @@ low = "40 KB"
 reaction = "{reaction}"
 interval = "{interval}"
 [[traffic]]
-kind = "saturated"
+arrivals = "saturated"
 from = "host{{1..3}}"
 to = "host4"
 frame = "1500 B"

@@ -39,7 +39,8 @@ def of_messages(recovery: str, queue: str) -> qcnlab.Scenario:
     traffic = "".join(
         f"""
 [[traffic]]
-kind = "roce"
+arrivals = "saturated"
+transport = "roce"
 from = "host{source}"
 to = "host9"
 size = "{size} B"
@@ -82,7 +83,8 @@ rtt = "4 us"
 sink_delay = "1 us"
 buffer = "4 MB"
 [[traffic]]
-kind = "roce"
+arrivals = "saturated"
+transport = "roce"
 size = "400 kB"
 frame = "1048 B"
 headers = "48 B"

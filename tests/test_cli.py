@@ -13,7 +13,7 @@ import pytest
 import qcnlab
 from conftest import HOTSPOT, SHORT, SHORT_FLAGS, CommandLine, command, every_command
 from qcnlab import catalogue
-from qcnlab.changes import of_shipped
+from qcnlab.catalogue.changes import of_shipped
 
 
 def test_run_prints_metrics_and_writes_a_folder(cli: CommandLine) -> None:
@@ -160,7 +160,7 @@ def test_help_names_every_command_and_loads_little() -> None:
 
 def test_help_imports_nothing_heavy() -> None:
     code = (
-        "import sys\nfrom qcnlab.cli import main\n"
+        "import sys\nfrom qcnlab.cli.program import main\n"
         "try: main(['--help'])\n"
         "except SystemExit: print(*[m for m in ('numpy', 'polars', 'matplotlib') "
         "if m in sys.modules], file=sys.stderr)"
@@ -346,7 +346,7 @@ def test_explain_knows_the_words_of_the_field(cli: CommandLine, word: str) -> No
 
 def test_words_say_each_thing_once_and_point_to_what_there_is() -> None:
     from qcnlab import catalogue
-    from qcnlab.words import words
+    from qcnlab.catalogue.words import words
 
     called = [name.lower() for word in words() for name in {word["name"], *word["also"]}]
     assert len(set(called)) == len(called)
@@ -357,7 +357,7 @@ def test_words_say_each_thing_once_and_point_to_what_there_is() -> None:
 
 
 def test_every_command_shows_examples_that_it_takes() -> None:
-    from qcnlab.examples import EXAMPLES
+    from qcnlab.cli.examples import EXAMPLES
 
     commands = every_command()
     assert set(commands) == set(EXAMPLES)

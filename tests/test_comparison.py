@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import qcnlab
-from qcnlab.comparison import differences
 from qcnlab.errors import AnalysisError
+from qcnlab.results.comparison import differences
 from test_completion import FLOWS, LONG, listed
 from test_deadlock import RING
 

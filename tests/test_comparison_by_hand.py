@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import qcnlab
-from qcnlab import comparison
 from qcnlab.errors import AnalysisError
-from qcnlab.intervals import Interval, of_difference, of_mean, of_median
+from qcnlab.results import comparison
+from qcnlab.runs.intervals import Interval, of_difference, of_mean, of_median
 
 pytest.importorskip("scipy")
 
@@ -189,7 +189,7 @@ def test_pairs_are_of_runs_with_one_seed_and_as_many_replications() -> None:
     assert compared.cells()[1] == [["drops", "frames", "4.5 [1..8] of 8", "6.5 [3..10] of 8"]]
     said = " ".join(compared.definitions())
     assert "median [its confidence interval, 95 %] of so many runs" in said
-    assert "* does not hold 0" in said
+    assert "* marks an interval without 0" in said
     for unlike in (made(drops=EIGHT, seed=2), made(drops=EIGHT[:7])):
         alone = qcnlab.compare([one, unlike], metrics=["drops"], level=0.95)
         assert alone.paired_cells()[1] == []

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import qcnlab
-from qcnlab import catalogue, comparison
-from qcnlab.intervals import Interval
+from qcnlab import catalogue
+from qcnlab.results import comparison
+from qcnlab.runs.intervals import Interval
 from test_comparison_by_hand import EIGHT, made
 
 if TYPE_CHECKING:

@@ -12,9 +12,10 @@ import polars
 import pytest
 
 import qcnlab
-from qcnlab.completion import Bound, Completions, Group, percentile
 from qcnlab.errors import AnalysisError
-from qcnlab.metrics_text import metrics_text
+from qcnlab.results.completion import Completions
+from qcnlab.results.metrics_text import metrics_text
+from qcnlab.runs.percentiles import Bound, Group, percentile
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +39,9 @@ name = "none"
 
 def listed(*lists: str) -> qcnlab.Scenario:
     """Return a scenario in which each list of flows is a traffic entry."""
-    entry = "[[traffic]]\nkind = 'list'\nframe = '1500 B'\nflows = '''\nfrom,to,size,start\n{}'''\n"
+    entry = (
+        "[[traffic]]\narrivals = 'list'\nframe = '1500 B'\nflows = '''\nfrom,to,size,start\n{}'''\n"
+    )
     return qcnlab.Scenario.from_toml(ALONE + "".join(map(entry.format, lists)), "alone")
 
 

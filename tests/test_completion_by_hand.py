@@ -9,10 +9,11 @@ import polars as pl
 import pytest
 
 import qcnlab
-from qcnlab.completion import Bound, Completions, Group, percentile
-from qcnlab.tables import Table
+from qcnlab.results.completion import Completions
+from qcnlab.runs.percentiles import Bound, Group, percentile
+from qcnlab.runs.tables import Table
 
-CONFIG = '[[traffic]]\nkind = "list"\n[[traffic]]\nkind = "poisson"\n'
+CONFIG = '[[traffic]]\narrivals = "list"\n[[traffic]]\narrivals = "poisson"\n'
 # A run of two replications that end at 1 and at 2 s.
 ENDS = [{"end_s": 1.0, "why": "duration"}, {"end_s": 2.0, "why": "duration"}]
 Flow = tuple[Any, ...]

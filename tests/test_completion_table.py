@@ -15,17 +15,17 @@ import pytest
 
 import qcnlab
 from conftest import ROOT, CommandLine
-from qcnlab import comparison
-from qcnlab.completion import Bound
-from qcnlab.completion_table import CompletionTable
-from qcnlab.tables import Table
+from qcnlab.results import comparison
+from qcnlab.results.completion_table import CompletionTable
+from qcnlab.runs.percentiles import Bound
+from qcnlab.runs.tables import Table
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from qcnlab.results import Result
+    from qcnlab.results.result import Result
 
-CONFIG = '[[traffic]]\nkind = "list"\n[[traffic]]\nkind = "poisson"\n'
+CONFIG = '[[traffic]]\narrivals = "list"\n[[traffic]]\narrivals = "poisson"\n'
 GUIDE = ROOT / "docs/guide/figures.md"
 SIZES = {"buckets": "1 KB,10 KB"}
 
@@ -67,7 +67,7 @@ def test_a_replication_without_flows_in_the_middle() -> None:
     # Five of six have none, and the table says why, once.
     table = CompletionTable([one_each(1, 2, None, 4, 5, 6)], by="all")
     assert table.rows[0].percentiles["slowdown"][50].words() == "4"
-    assert sum("has no part in its row" in line for line in table.definitions()) == 1
+    assert sum("A row leaves out replications" in line for line in table.definitions()) == 1
 
 
 def test_differences_are_those_of_pairs() -> None:
@@ -86,6 +86,35 @@ def test_runs_of_other_seeds_or_numbers_have_no_pairs(other: Result) -> None:
     assert table.difference(table.rows[1], "slowdown", 50) is None
     assert table.paired_cells()[1] == []
     assert any(line.startswith("No differences") for line in table.definitions())
+
+
+def test_runs_with_and_without_intervals_stand_together() -> None:
+    six, five = one_each(1, 2, 3, 4, 5, 6), one_each(1, 2, 3, 4, 5)
+    for runs in ([six, five], [five, six]):
+        table = CompletionTable(runs, ["one", "two"], by="all")
+        words = {row.percentiles["slowdown"][50].words() for row in table.rows}
+        assert words == {"3.5 [1..6]", "3"}
+        said = table.definitions()
+        assert "Values: the median over the replications [its 95 % interval]." in said
+        lacking = "No intervals of 95 % where a run has fewer: they take 6 replications or more."
+        assert lacking in said
+        # Neither lacks a flow in a replication of its own.
+        assert not any("A row leaves out replications" in line for line in said)
+    said = CompletionTable([six], by="all").definitions()
+    assert not any(line.startswith("No intervals") for line in said)
+    said = CompletionTable([five], by="all").definitions()
+    assert "No intervals of 95 %: they take 6 replications or more." in said
+
+
+def test_a_group_of_which_the_first_run_has_nothing() -> None:
+    one = made((0, 0, 500, 0.0, 2.0), (0, 0, 50_000, None, None), ends=(9.0,))
+    two = made((0, 0, 500, 0.0, 4.0), (0, 0, 50_000, 0.0, 3.0), ends=(9.0,))
+    table = CompletionTable([one, two], ["one", "two"], **SIZES)
+    assert [(row.run, row.flows) for row in table.rows] == [(0, 1), (1, 1), (0, 0), (1, 1)]
+    apart = table.difference(table.rows[1], "slowdown", 50)
+    assert apart is not None and apart.median == 2.0
+    assert table.difference(table.rows[3], "slowdown", 50) is None
+    assert [each["difference"] for each in table.records() if each["flows"] == 0] == [None] * 8
 
 
 def test_a_second_replication_that_ends_early() -> None:
@@ -139,12 +168,22 @@ def test_groups_are_the_same_for_all_runs() -> None:
 
 def test_a_percentile_of_few_flows_is_told() -> None:
     few = CompletionTable([one_each(1, 2)], by="all")
-    assert any("are the largest value" in line for line in few.definitions())
+    assert any("is the largest value" in line for line in few.definitions())
     flows = [(0, 0, 1000, 0.0, float(k + 1)) for k in range(1000)]
     many = CompletionTable([made(*flows, ends=(2000.0,))], by="all")
-    assert not any("are the largest value" in line for line in many.definitions())
+    assert not any("is the largest value" in line for line in many.definitions())
     told = many.rows[0].percentiles["slowdown"]
     assert [told[p].median.value for p in (50, 95, 99, 99.9)] == [500, 950, 990, 999]
+
+
+def test_another_rule_for_percentiles() -> None:
+    # Of 1 to 4 the median is 2 by rank; the third is element floor(4 * 0.5), as in HPCC's script.
+    run = made(*((0, 0, 1000, 0.0, float(k)) for k in (1, 2, 3, 4)), ends=(9.0,))
+    for rule, value in (("rank", 2.0), ("element", 3.0)):
+        table = CompletionTable([run, run], ["one", "two"], by="all", percentile=rule)
+        told = [row.percentiles["slowdown"][50].median.value for row in table.rows]
+        assert told == [value, value]
+        assert table.summary()["percentile"] == rule
 
 
 def test_what_it_refuses() -> None:
@@ -164,9 +203,23 @@ def test_a_students_path(cli: CommandLine) -> None:
         assert done.returncode == 0, done.stderr
         outputs.append(done.stdout)
     latex = outputs[1]
-    rows = [line for line in latex.splitlines() if line.endswith(r"\\")]
+    percentiles, differences = latex.split("\n\n")
+    rows = [line for line in percentiles.splitlines() if line.endswith(r"\\")]
     assert len(rows) == 1 + 4 * 2 and r"\toprule" in latex
     assert rows[1].startswith("up to 10 KB & dcqcn & ") and rows[2].split(" & ")[1] == "none"
+    apart = [line for line in differences.splitlines() if line.endswith(r"\\")]
+    assert len(apart) == 1 + 4
+    assert apart[1].startswith("up to 10 KB & none - dcqcn & ")
+    assert "Differences: " in differences and "Differences: " not in percentiles
+    for part, lines in ((percentiles, rows), (differences, apart)):
+        columns = re.search(r"\\begin\{tabular\}\{(\w+)\}", part)
+        assert columns and {line.count(" & ") + 1 for line in lines} == {len(columns[1])}
+        assert re.findall(r"\\(begin|end)\{(\w+)\}", part) == [
+            ("begin", "table"), ("begin", "tabular"), ("end", "tabular"), ("end", "table"),
+        ]  # fmt: skip
+        # What LaTeX reads otherwise is escaped.
+        body = re.sub(r"\\[%_#&$]", "", part.split("\n", 1)[1])
+        assert not re.search(r"[%_#~^]", body), body
     octets = (cli.folder / "cdf.pdf").read_bytes()
     assert b"/CIDFontType2" in octets or b"/FontFile2" in octets or b"/TrueType" in octets
     assert b"/Type3" not in octets

@@ -27,7 +27,7 @@ input_memory = "100 KB"
 [pause]
 kind = "link"
 [[traffic]]
-kind = "saturated"
+arrivals = "saturated"
 from = "host{1..5}"
 to = "host{3..5}, host{1..2}"
 spread = "paired"

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from matplotlib.text import Annotation
 
 import qcnlab
 from conftest import ROOT
-from qcnlab.deadlock import answer, report, warnings
+from qcnlab.commands.deadlock import answer, report, warnings
+from qcnlab.figures.deadlock import deadlock_figure, positions
 
 if TYPE_CHECKING:
     from conftest import CommandLine
@@ -114,3 +116,53 @@ def test_wrong_numbers_are_refused(cli: CommandLine) -> None:
     done = cli("deadlock", RING, "--failures", "5")
     assert (done.returncode, done.stdout) == (2, "")
     assert "'--failures': it must be 4 or less" in done.stderr
+
+
+def drawn(scenario: qcnlab.Scenario, told: dict[str, Any]) -> Any:
+    network = json.loads(scenario._core.network())
+    return deadlock_figure(scenario.name, network, told, answer(told)).axes[0]
+
+
+def test_the_circle_is_drawn_in_the_network() -> None:
+    ring = qcnlab.load(RING)
+    told = report(ring, 0)
+    axes = drawn(ring, told)
+    texts = [each.get_text() for each in axes.texts]
+    waits = told["circular"][0]["circles"][0]["waits"]
+    # An arrow and a number for each wait; each node by its name.
+    assert sum(isinstance(each, Annotation) for each in axes.texts) == len(waits) == 5
+    assert {"1", "2", "3", "4", "5", "switch1", "host5"} <= set(texts)
+    for number, wait in enumerate(waits, 1):
+        assert f"{number}  {wait['link']} waits for {wait['next']}" in texts[-1]
+    # All switches are alike: a ring of radius 1, in their order.
+    roles = {f"switch{n}": "switch" for n in range(1, 5)}
+    pairs = [("switch1", "switch2"), ("switch2", "switch3"), ("switch3", "switch4"),
+             ("switch4", "switch1")]  # fmt: skip
+    spots = positions(roles, pairs, set())
+    assert spots["switch1"] == pytest.approx((0.0, 1.0))
+    assert spots["switch2"] == pytest.approx((1.0, 0.0))
+
+
+def test_links_that_are_down_are_dotted_and_many_hosts_are_counted() -> None:
+    one = "topology.spines=2", "topology.hosts=8", "topology.leaves=4"
+    changes = "traffic.0.from=host1", "traffic.0.to=host12"
+    scenario = qcnlab.load(LEAVES).with_(*one, *changes)
+    told = report(scenario, 2, all_pairs=True)
+    axes = drawn(scenario, told)
+    case = told["circular"][0]
+    dotted = [line for line in axes.lines if line.get_linestyle() == ":"]
+    assert len(dotted) == len(case["down"]) == 2
+    texts = [each.get_text() for each in axes.texts]
+    # 32 hosts are more than are drawn.
+    assert "leaf1\n+ 8 hosts" in texts and not any(text.startswith("host") for text in texts)
+    assert f"Dotted: {' and '.join(case['down'])} down." in texts[-1]
+
+
+def test_without_a_circle_the_network_alone_is_drawn(cli: CommandLine) -> None:
+    done = cli("deadlock", LEAVES, "-o", "free.svg")
+    assert done.returncode == 0, done.stderr
+    assert (cli.folder / "free.svg").stat().st_size > 1000
+    axes = drawn(qcnlab.load(LEAVES), report(qcnlab.load(LEAVES)))
+    assert not any(isinstance(each, Annotation) for each in axes.texts)
+    refused = cli("deadlock", LEAVES, "-o", "free.txt")
+    assert refused.returncode == 2 and "must end in .svg, .png, .pdf" in refused.stderr

@@ -72,12 +72,18 @@ def test_the_rooms_of_the_architecture_exist() -> None:
 
 def test_renamed_keys_stand_in_the_changelog() -> None:
     source = (ROOT / "crates/lab/src/scenario/renamed.rs").read_text(encoding="utf-8")
-    renamed = re.findall(r'\("[^"]*", "(\w+)", "(\w+)"\)', source)
-    assert renamed
+    keys, kinds = source.split("FORMER_TRAFFIC", 1)
+    renamed = re.findall(r'\("[^"]*", "(\w+)", "(\w+)"\)', keys)
+    former = re.findall(r'\("(\w+)", "\w+", "(\w+)"\)', kinds)
+    assert renamed and former
     log = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     for old, new in renamed:
         rows = [line for line in log.splitlines() if line.startswith("|") and f"`{old}`" in line]
         assert any(re.search(rf"\b{new}\b", row) for row in rows), f"{old} -> {new}"
+    for kind, transport in former:
+        rows = [line for line in log.splitlines() if line.startswith("  |") and f"`{kind}`" in line]
+        said = "left out" if transport == "none" else f"`{transport}`"
+        assert any(said in row for row in rows), f"kind {kind} -> {transport}"
 
 
 def test_every_crate_has_a_row_with_all_that_it_uses() -> None:

@@ -63,7 +63,8 @@ def public() -> dict[str, Any]:
             members[name] = value
         if not inspect.isclass(value) or issubclass(value, BaseException):
             continue
-        for own, raw in vars(value).items():
+        inherited = [base for base in value.__mro__ if base.__module__.startswith("qcnlab.")]
+        for own, raw in [pair for base in inherited for pair in vars(base).items()]:
             method = raw.__func__ if isinstance(raw, classmethod | staticmethod) else raw
             if inspect.isfunction(method) and not own.startswith("_"):
                 members[f"{name}.{own}"] = method

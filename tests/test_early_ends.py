@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 import qcnlab
-from qcnlab.endings import lines
-from qcnlab.facts import facts
-from qcnlab.windows import in_window
+from qcnlab.runs.endings import lines
+from qcnlab.runs.facts import facts
+from qcnlab.runs.windows import in_window
 
 DRAINED = """title = "Two flows that start when they like"
 duration = "50 ms"
@@ -20,7 +20,7 @@ rate = "10 Gb/s"
 rtt = "4 us"
 buffer = "1 MB"
 [[traffic]]
-kind = "list"
+arrivals = "list"
 start_jitter = "1 ms"
 frame = "1500 B"
 flows = '''

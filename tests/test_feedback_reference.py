@@ -34,7 +34,7 @@ kind = "frames"
 frame = "{s.cnm_bytes} B"
 priority = {DATA + s.cnm_first}
 """,
-        traffic=f'kind = "list"\nframe = "{s.frame_bytes} B"\npriority = {DATA}',
+        traffic=f'arrivals = "list"\nframe = "{s.frame_bytes} B"\npriority = {DATA}',
         scheme=f"""name = "qcn"
 preset = "DECK001"
 cp.jitter_width = 0

@@ -45,13 +45,14 @@ def test_a_table_becomes_a_scenario_that_runs(here: CommandLine) -> None:
 
 
 def test_units_classes_delimiters_and_the_end(here: CommandLine) -> None:
-    text = "a;b;n;t;p\nx;y;3;7000;5\ny;x;0;7001;1\ny;x;9;17000;1\n"
+    text = "a;b;n;t;p\nx;y;3;7000;5\ny;x;0;7001;1\ny;x;9;17000;1\ny;x;2;7002;0\n"
     (here.folder / "own.csv").write_text(text)
     words = ("--map", "class=p,start=t:us,bytes=n:KiB,dst=b,src=a", "--delimiter", ";")
     done = here("import", "flows", "own.csv", *words, *LINK, "-o", "made.toml", "--json")
     assert done.returncode == 0, done.stderr
     assert (here.folder / "made.flows.csv").read_text().splitlines()[2:] == [
-        "host1,host2,3072 B,0 s,5"
+        "host1,host2,3072 B,0 s,5",
+        "host2,host1,2048 B,2 us,0",
     ]
     lost = [entry["what"] for entry in json.loads(done.stdout)["not_modelled"]]
     assert "1 flow of 0 octets" in lost

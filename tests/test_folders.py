@@ -16,7 +16,7 @@ import pytest
 
 import qcnlab
 from conftest import HOTSPOT, SHORT_FLAGS, CommandLine
-from qcnlab.folders import NewFolder
+from qcnlab.files.folders import NewFolder
 
 TABLES = (
     "queues", "rates", "throughput", "messages", "drops", "pauses", "windows", "flows", "metrics",

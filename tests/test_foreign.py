@@ -531,8 +531,8 @@ class Windowed(ReactionPoint):
 
     def on_start(self, endpoint: Endpoint) -> None:
         # 1 us a link each way and 1048 octets at 100 Gb/s, 83.84 ns, on each of two links.
-        # All ways are as long.
-        assert endpoint == (100_000_000_000, 4_167_680, 1000, 4_167_680)
+        # All ways are as long, over one switch.
+        assert endpoint == (100_000_000_000, 4_167_680, 1000, 4_167_680, 1)
         self.mtu = endpoint.mtu
 
     def on_ack(self, now: int, ack: Acknowledgement, flight: Flight, dice: Dice) -> None:

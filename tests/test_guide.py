@@ -24,8 +24,12 @@ def test_its_scenario_runs() -> None:
 
 def test_its_tables_name_every_kind_and_key() -> None:
     parameters = {entry["key"]: entry for entry in json.loads(_core.parameters())}
-    for key, start in (("topology.kind", "## Networks"), ("traffic.kind", "## Traffic")):
-        part = TEXT[TEXT.index(start) :].split("\n## ")[0]
+    for key, start in (
+        ("topology.kind", "## Networks"),
+        ("traffic.arrivals", "## Traffic"),
+        ("traffic.transport", "### Transports"),
+    ):
+        part = re.split(r"\n###? ", TEXT[TEXT.index(start) :])[0]
         rows = [line for line in part.splitlines() if line.startswith("| `")]
         named = {word for line in rows for word in re.findall(r"`(\w+)`", line.split("|")[1])}
         assert named == {choice["name"] for choice in parameters[key]["choices"]}

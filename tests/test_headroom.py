@@ -93,6 +93,9 @@ def test_the_formula_of_a_vendor_by_hand() -> None:
     assert large.more["occupancy"] == pytest.approx(1.0625)
     slow = sums.mellanox(replace(PORT, mtu=9100, reaction_s=2e-6), platform("SN2700"))
     assert slow.terms["reaction"] == 25_000
+    # A peer that reacts at once is none whose time is not known.
+    assert sums.mellanox(replace(PORT, reaction_s=0.0), platform("SN2700")).terms["reaction"] == 0
+    assert sums.standard(replace(PORT, reaction_s=0.0)).terms["reaction"] == 0
 
 
 def test_each_platform_has_what_its_sum_takes() -> None:
@@ -159,7 +162,7 @@ latency = "300 ns"
 kind = "priority"
 reaction = "2017280 ps"
 [[traffic]]
-kind = "saturated"
+arrivals = "saturated"
 from = "host{2..3}"
 to = "host1"
 frame = "9216 B"
@@ -205,7 +208,7 @@ kind = "priority"
 rule = "{rule}"
 {own}
 [[traffic]]
-kind = "saturated"
+arrivals = "saturated"
 from = "host{{1..2}}"
 to = "host3"
 frame = "1500 B"
@@ -221,6 +224,8 @@ name = "none"
     ]
     done = cli("run", "paused.toml", "-o", "paused")
     assert f"\n{told}\n" in done.stdout, done.stderr
+    done = cli("run", "paused.toml", "-o", "again", "--json")
+    assert json.loads(done.stdout)["headrooms"] == [told.removeprefix("headroom at ")]
     slow = cli("check", "paused.toml", "-s", "pause.reaction=1 us").stdout
     assert "0 s is no real" not in slow
     assert "brings up to 12064 B" in slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import random
 import re
@@ -10,14 +11,18 @@ import shutil
 import tomllib
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 import pytest
 
 import qcnlab
 from conftest import ROOT, CommandLine
 from qcnlab import _core
-from qcnlab.formats.hpcc import cdf, config, flows, importing, results, topology
+from qcnlab.formats.hpcc import cdf, config, exporting, flows, importing, results, topology
 from qcnlab.formats.hpcc.nodes import nodes
 from qcnlab.formats.lines import LONGEST, FormatError
+from qcnlab.formats.report import Report
+from qcnlab.formats.scenarios import FLOWS_MARK
+from qcnlab.runs.tables import Table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -409,6 +414,128 @@ def test_pauses_are_written_as_stops_and_goes(here: CommandLine) -> None:
         assert index == (5 if kind else 1)
 
 
+FLOWS = pl.DataFrame(
+    [
+        # replication, source, traffic, priority, octets, start, completion, alone; us
+        (0, "host1->host2", 0, 3, 9000, 0.0, 9.0, 9.0),
+        (1, "host1->host2", 0, 3, 1000, 5.0, 2.0, 1.0),
+        (1, "host1->host3", 1, 5, 2000, 1.0, None, 1.5),
+        (1, "host2->host1", 0, 3, 3000, None, None, 1.0),
+        (1, "host3->host1", 0, 0, None, 0.0, None, 1.0),
+        (1, "host1->host2#2", 0, 0, 4000, 2.0, 1.0, 1.0),
+    ],
+    schema={
+        "replication": pl.UInt32,
+        "source": pl.String,
+        "traffic": pl.UInt32,
+        "priority": pl.UInt8,
+        "size_bytes": pl.UInt64,
+        **dict.fromkeys(("start_s", "completion_s", "standalone_s"), pl.Float64),
+    },
+    orient="row",
+).with_columns(pl.col("start_s", "completion_s", "standalone_s") * 1e-6)
+PAUSES = pl.DataFrame(
+    {
+        "replication": [0, 1, 1, 1],
+        "port": ["host1->leaf1", "leaf1->spine2", "host2->leaf1", "host2->leaf1"],
+        "time_s": [0.0, 1e-6, 2e-6, 4e-6],
+        "until_s": [1e-6, 3e-6, 3e-6, None],
+    }
+)
+QUEUES = pl.DataFrame(
+    {
+        "replication": [0, 1, 1, 1, 1],
+        "port": ["leaf1->host1", *["leaf2->host6"] * 3, "host1->leaf1"],
+        "time_s": [9e-6, 1e-6, 2e-6, 3e-6, 7e-6],
+        "queue_bytes": [0, 2999, 0, 2000, 50],
+    }
+)
+
+
+def test_a_replication_with_flows_that_wait_or_stay_by_hand(tmp_path: Path) -> None:
+    tables = {
+        name: Table(name, frame, frame.columns, {}, len(frame))
+        for name, frame in (("flows", FLOWS), ("pauses", PAUSES), ("queues", QUEUES))
+    }
+    result = qcnlab.Result("", {"replications": 2}, {}, tables.__getitem__)
+    entries = [
+        {"arrivals": "saturated", "transport": "roce"},
+        {"arrivals": "list", "flows": f"{FLOWS_MARK}, {flows.PORT} 200\n"},
+    ]
+    network, report = nodes(_core.Scenario.shipped("ring-all-reduce-8-hosts-100g")), Report()
+    rows = exporting._results(result, 1, network, entries, 2 * S, tmp_path, report)
+    us = S // 10**6
+    assert [(row[:6], row.start) for row in rows] == [
+        ((0, 2, 5, 10_000, 200, 2000), 2 * S + us),
+        ((0, 1, 0, 10_001, 100, 4000), 2 * S + 2 * us),
+        ((0, 1, 3, 10_002, 100, 1000), 2 * S + 5 * us),
+    ]
+    assert (tmp_path / "fct.txt").read_text().splitlines() == [
+        "0b000001 0b000101 10001 100 4000 2000002000 1000 1000",
+        "0b000001 0b000101 10002 100 1000 2000005000 2000 1000",
+    ]
+    # Time, node, whether it is a switch, port, stopped or not; the last pause goes on.
+    assert (tmp_path / "pfc.txt").read_text().splitlines() == [
+        "2000001000 8 1 6 1",
+        "2000002000 1 0 1 1",
+        "2000003000 1 0 1 0",
+        "2000003000 8 1 6 0",
+        "2000004000 1 0 1 1",
+    ]
+    # One sample below 1 KB, none of 1 KB, two of 2 KB; a host's queue is no switch's.
+    assert (tmp_path / "qlen.txt").read_text().splitlines() == ["time: 2000007000", "9 2 1 0 2"]
+    lost = [what for what, _ in report.not_modelled]
+    assert lost[:3] == [
+        "1 flow without an end",
+        "1 flow that never started",
+        "1 flow that did not finish",
+    ]
+    with pytest.raises(FormatError, match="--replication 2: the run has 0 to 1"):
+        exporting._results(result, 2, network, entries, 0, tmp_path, Report())
+
+
+def test_what_their_flows_had_otherwise_is_counted(here: CommandLine) -> None:
+    rows = [
+        "0 4 3 100 1000 2.00002",
+        "0 4 3 100 1000 2.00001",
+        "0 4 3 100 1000 2.0000200000001",
+        f"0 4 3 100 {1 << 32} 2.00003",
+        "0 4 3 100 1000 3.0",
+        "0 4 3 100 1000 2.5",
+    ]
+    (here.folder / "flow.txt").write_text(f"{len(rows)}\n" + "\n".join(rows) + "\n")
+    report = imported(here)
+    assert made(here)["duration"] == "20 ms"
+    told = [(each["what"], each["why"]) for each in report["not_modelled"]]
+    for expected in (
+        ("2 flows from 2020 ms on, the end", "they never start there, too"),
+        ("2 flows below one that starts later", "each starts at its time"),
+        ("1 start finer than a ps", "rounded to whole ps"),
+        (f"1 flow of {1 << 32} octets and more", "not cut to 32 bits, as they are there"),
+    ):
+        assert expected in told
+    starts = [
+        line.split(",")[3]
+        for line in (here.folder / "made.port100.csv").read_text().splitlines()[2:]
+    ]
+    assert starts == ["20 us", "10 us", "20 us", "30 us"]
+
+
+def test_times_count_from_another_origin(here: CommandLine) -> None:
+    (here.folder / "flow.txt").write_text("1\n0 4 3 100 1000 0.000003\n")
+    told = refused(here)
+    assert "starts at 3 us, before 2 s" in told
+    imported(here, "config.txt", "--origin", "0 s")
+    assert made(here)["duration"] == "2020 ms"
+    (row,) = (here.folder / "made.port100.csv").read_text().splitlines()[2:]
+    assert row == "host0,host4,1000 B,3 us,3"
+    for origin, start in (("1500 ms", "1.500003"), ("0 s", "0.000003")):
+        done = here("export", "hpcc", "made.toml", "-o", f"from {origin}", "--origin", origin)
+        assert done.returncode == 0, done.stderr
+        written = (here.folder / f"from {origin}/flow.txt").read_text().splitlines()
+        assert written == ["1", f"0 4 3 100 1000 {start}"]
+
+
 def some_topology(draw: random.Random) -> topology.Topology:
     """Return a network with all that a scenario can say: rates, delays, numbers in any order."""
     switches, hosts = draw.randint(2, 5), draw.randint(2, 8)
@@ -491,6 +618,34 @@ def test_other_scenarios_have_numbers_for_names(cli: CommandLine) -> None:
     done = cli("export", "hpcc", "ring-all-reduce-8-hosts-100g", "-o", "y", "--replication", "1")
     assert "--replication is for runs" in done.stderr
     assert not (cli.folder / "y").exists()
+
+
+def test_groups_are_those_of_fct_analysis(here: CommandLine) -> None:
+    draw = random.Random(11)
+    sizes = draw.sample(range(1, 60_000), 40)
+    rows = []
+    for at, size in enumerate(sizes):
+        source, target = draw.sample(range(8), 2)
+        rows.append(f"{source} {target} 3 100 {size} 2.0000{at:02d}\n")
+    (here.folder / "flow.txt").write_text(f"{len(rows)}\n" + "".join(rows))
+    imported(here)
+    assert here("run", "made.toml", "--reps", "1", "-o", "run").returncode == 0
+    assert here("export", "hpcc", "run", "-o", "files").returncode == 0
+    # As their script has it: slowdowns of fct.txt at least 1, in order of size, 5 % of the flows in
+    # each group, and of n in a group the element floor(n p) in order.
+    flows = [line.split() for line in (here.folder / "files/fct.txt").read_text().splitlines()]
+    slow = sorted((int(each[4]), max(1.0, int(each[6]) / int(each[7]))) for each in flows)
+    words = ("--base", "standalone_floored", "--percentile", "element", "--csv")
+    done = here("fct", "run", *words)
+    assert done.returncode == 0, done.stderr
+    groups = list(csv.DictReader(done.stdout.splitlines()))
+    assert len(groups) == 20
+    for index, group in enumerate(groups):
+        part = slow[index * len(slow) // 20 : (index + 1) * len(slow) // 20]
+        assert int(group["largest_bytes"]) == part[-1][0]
+        for percent in (50, 95, 99):
+            value = sorted(each[1] for each in part)[len(part) * percent // 100]
+            assert float(group[f"slowdown_p{percent}"]) == pytest.approx(value, rel=3e-4)
 
 
 def test_a_run_of_many_flows_can_be_recorded(here: CommandLine) -> None:

@@ -162,6 +162,24 @@ def test_bundles_speeds_and_oversubscription(here: CommandLine) -> None:
     assert "queue_up 1 of tier 1" in lost
 
 
+def test_two_tiers_are_leaves_and_spines(here: CommandLine) -> None:
+    text = "Nodes 8\nTiers 2\nPodsize 8\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 4\n"
+    text += "Radix_Up 2\nOversubscribed 2\nDownlink_Latency_ns 500\nTier 1\n"
+    text += "Downlink_speed_Gbps 100\nRadix_Down 2\nRadix_Up 9\nDownlink_Latency_ns 700\n"
+    (here.folder / "own.topo").write_text(text)
+    (here.folder / "own.cm").write_text("Nodes 8\nConnections 1\n0->7 start 0 size 9000\n")
+    report = imported(here, "own.cm", "own.topo", *STAR[:4])
+    links = {frozenset((link["a"], link["b"])): link["delay_s"] for link in _named(network(here))}
+    # Eight hosts of 100 Gb/s over 2 are four uplinks, to two spines with two ports each.
+    assert len(links) == 8 + 4
+    for leaf, spine in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        assert links[frozenset((f"tor{leaf}", f"agg{spine}"))] == 7e-7
+    assert "Radix_Up 9 of tier 1" in [entry["what"] for entry in report["not_modelled"]]
+    change(here.folder / "own.topo", "Podsize 8", "Podsize 4")
+    told = refused(here, "own.cm", "own.topo", *STAR[:4])
+    assert told == "own.topo: two tiers are one pod: Podsize must be 8, as Nodes is"
+
+
 def test_times_are_what_the_option_says(here: CommandLine) -> None:
     words = ("pairs.cm", *STAR[2:], "--mtu", "1024")
     report = imported(here, *words, "--times", "us")
@@ -184,6 +202,28 @@ def test_what_htsim_would_change_is_told(here: CommandLine) -> None:
     assert "1 size of 2^31 octets and more" in lost
     # 2^24 + 1 has 25 bits, twice that has 24 and a zero.
     assert "1 start that htsim rounds to 24 bits" in lost
+
+
+def test_starts_in_us_are_not_rounded_to_24_bits(here: CommandLine) -> None:
+    (here.folder / "own.cm").write_text("Nodes 2\nConnections 1\n0->1 start 131.073001 size 9\n")
+    words = ("--times", "us", *STAR[2:])
+    lost = [entry["what"] for entry in imported(here, "own.cm", *words)["not_modelled"]]
+    assert listed(here) == ["host0,host1,9 B,131073001 ps,,,"]
+    assert not any("24 bits" in what or "finer" in what for what in lost)
+
+
+def test_two_links_that_failed_are_both_missing(here: CommandLine) -> None:
+    text = "Nodes 16\nConnections 1\nFailures 2\nfailure switch_type AGG switch_id 0 link_id 0\n"
+    text += "failure switch_type AGG switch_id 1 link_id 1\n0->15 start 0 size 9000\n"
+    (here.folder / "own.cm").write_text(text)
+    report = imported(here, "own.cm", "tree.topo", *STAR[:4])
+    links = {frozenset((link["a"], link["b"])) for link in _named(network(here))}
+    assert len(links) == 16 + 16 + 16 - 2
+    assert frozenset(("agg0", "core0")) not in links and frozenset(("agg1", "core3")) not in links
+    assert "2 failed links" in str(report["mapped"])
+    change(here.folder / "own.cm", "switch_id 1 link_id 1", "switch_id 0 link_id 0")
+    told = refused(here, "own.cm", "tree.topo", *STAR[:4])
+    assert told.endswith("the link of agg0 and core0 has failed already")
 
 
 def test_waits_that_end_at_the_other_host_are_told(here: CommandLine) -> None:
@@ -265,7 +305,7 @@ HOSTILE = {
         ("Nodes 16\n", "", "Nodes is missing"),
         ("Nodes 16", "Nodes sixteen", "nodes: 'sixteen' is no whole number"),
         ("Tiers 3", "Tiers 4", "Tiers is 4: a tree has 2 or 3"),
-        ("Tiers 3", "Tiers 2", "Radix_Up of tier 1: the highest tier"),
+        ("Tiers 3", "Tiers 2", "tier 2 is there, but Tiers is 2"),
         ("Podsize 4", "Podsize 0", "Podsize is missing"),
         ("Tier 2", "Tier 3", "tier: 3 is not from 0 to 2"),
         ("Tier 2", "Tier 1", "tier 1 is there twice"),
@@ -342,7 +382,8 @@ to = "s"
 rate = "1 Gb/s"
 delay = "1 us"
 [[traffic]]
-kind = "roce_list"
+arrivals = "list"
+transport = "roce"
 frame = "1086 B"
 headers = "62 B"
 flows = '''
@@ -406,9 +447,9 @@ def test_what_triggers_cannot_say_is_told(here: CommandLine) -> None:
     assert done.returncode == 0, done.stderr
     lost = [entry["what"] for entry in json.loads(done.stdout)["not_modelled"]]
     assert lost[:3] == [
-        "1 flow that wait and start later still",
-        "1 flow that wait for part of what others wait for",
-        "1 flow that wait for one of these",
+        "1 flow waiting and starting later still",
+        "1 flow waiting for part of what others wait for",
+        "1 flow waiting for one of these",
     ]
     assert (here.folder / "files/flows.cm").read_text().splitlines() == [
         "Nodes 3",

@@ -101,7 +101,9 @@ runpy.run_module("qcnlab", run_name="__main__", alter_sys=True)
 """
 
 
-@pytest.mark.parametrize("module", ["qcnlab.cli", "qcnlab.commands", "typer", "qcnlab._core"])
+@pytest.mark.parametrize(
+    "module", ["qcnlab.cli.program", "qcnlab.cli.commands", "typer", "qcnlab._core"]
+)
 def test_an_interrupt_while_modules_are_imported_is_quiet(module: str) -> None:
     code = INTERRUPTED_AT_IMPORT.format(module=module)
     done = subprocess.run(

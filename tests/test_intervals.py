@@ -10,7 +10,7 @@ import pytest
 
 import qcnlab
 from conftest import HOTSPOT, SHORT_FLAGS, CommandLine
-from qcnlab.intervals import Interval, of_difference, of_median
+from qcnlab.runs.intervals import Interval, of_difference, of_median
 
 pytest.importorskip("scipy")
 

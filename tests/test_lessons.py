@@ -23,7 +23,7 @@ import qcnlab
 from conftest import ROOT
 from qcnlab import _core, catalogue
 from qcnlab.analysis.modelled import read
-from qcnlab.comparison import flat
+from qcnlab.results.comparison import flat
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+import re
 import runpy
 from contextlib import chdir
 from pathlib import Path
@@ -229,6 +231,20 @@ def test_each_rule_tells_its_mistake_alone(tmp_path: Path, name: str) -> None:
     assert {(each["rule"], each["severity"], each["device"]) for each in told} == expected
 
 
+def test_the_slowest_port_drains_a_switch_that_pauses(tmp_path: Path) -> None:
+    def change(files: Files) -> None:
+        hasty(files)
+        told = tables(files, "tor1")
+        host = next(
+            port for port, row in told["DEVICE_NEIGHBOR"].items() if row["name"].startswith("host")
+        )
+        told["PORT"][host]["speed"] = "25000"
+
+    findings = judged(tmp_path, change)["findings"]
+    (hasty_,) = [each for each in findings if each["rule"] == "hasty-watchdog"]
+    assert "/ 25000 Mb/s" in str(hasty_)
+
+
 def test_every_rule_has_a_mistake() -> None:
     planted = {rule for _, expected in CASES.values() for rule, _, _ in expected}
     planted |= {"lossy-hop", "small-pool", "adapter-pfc"}
@@ -254,6 +270,30 @@ def test_edges_of_thresholds_are_no_findings(tmp_path: Path) -> None:
         pool["size"] = str(64_000_000 - 4 * 420_864)
 
     assert judged(tmp_path, edges)["findings"] == []
+
+
+def test_what_one_switch_does_not_say_hides_no_other(tmp_path: Path) -> None:
+    def change(files: Files) -> None:
+        short(files)
+        first = tables(files, "agg1")
+        del first["BUFFER_POOL"]["ingress_lossless_pool"]["size"]
+        del first["CABLE_LENGTH"]["AZURE"]["Ethernet0"]
+        pool = tables(files, "spine1")["BUFFER_POOL"]["ingress_lossless_pool"]
+        pool["size"] = str(64_000_000 - 4 * 420_864 + 1)
+
+    told = judged(tmp_path, change)
+    wrong = {(each["rule"], each["device"]) for each in told["findings"]}
+    assert wrong == {("short-headroom", "tor1"), ("small-pool", "spine1")}
+    left = {each["what"] for each in told["not_judged"]}
+    assert {"pool ingress_lossless_pool of agg1", "headroom of agg1 Ethernet0"} <= left
+
+
+def test_a_cable_of_no_length_is_one(tmp_path: Path) -> None:
+    def change(files: Files) -> None:
+        tables(files, "tor1")["CABLE_LENGTH"]["AZURE"]["Ethernet0"] = "0m"
+
+    told = judged(tmp_path, change)
+    assert told["findings"] == [] and told["not_judged"] == []
 
 
 def test_an_octet_more_is_a_finding(tmp_path: Path) -> None:
@@ -368,3 +408,36 @@ def test_files_that_cannot_be_read_are_one_line(cli: CommandLine) -> None:
 def test_the_guide_names_every_rule() -> None:
     text = GUIDE.read_text(encoding="utf-8")
     assert all(f"| `{rule.name}` |" in text for rule in RULES)
+
+
+WORDS = (
+    '""',
+    '"-1"',
+    '"7-3"',
+    '"NULL"',
+    '"0m"',
+    '"9" * 30',
+    "null",
+    "{}",
+    "[]",
+    '"[X|y]"',
+    '"\\ud800"',
+)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_damaged_values_are_findings_or_one_line(tmp_path: Path, seed: int) -> None:
+    drawn = random.Random(seed)
+    files = THREE_TIERS["fabric"]()
+    known = {name: THREE_TIERS["rendered"](files[name]) for name in files
+             if name.split("/")[0] in ("tor1", "host1")}  # fmt: skip
+    for _ in range(6):
+        THREE_TIERS["write"](known, tmp_path)
+        name = drawn.choice(sorted(known))
+        value = drawn.choice(list(re.finditer(r'"[^"]*"|\d+', known[name])))
+        text = known[name][: value.start()] + drawn.choice(WORDS) + known[name][value.end() :]
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        try:
+            check([str(tmp_path)])
+        except FormatError as fault:
+            assert "\n" not in str(fault) and len(str(fault)) < 500

@@ -12,7 +12,7 @@ import pytest
 
 import qcnlab
 from conftest import CommandLine
-from qcnlab import mib
+from qcnlab.commands import mib
 
 HEADER = Path("/usr/include/linux/dcbnl.h")
 NAME = "one-bridge-outside-the-domain"

@@ -12,8 +12,9 @@ from types import SimpleNamespace
 import pytest
 
 import qcnlab
-from qcnlab import catalogue, progress
-from qcnlab.tables import NAMES
+from qcnlab import catalogue
+from qcnlab.printing import progress
+from qcnlab.runs.tables import NAMES
 
 PNG = b"\x89PNG\r\n\x1a\n"
 

@@ -12,7 +12,7 @@ import pytest
 import qcnlab
 from conftest import HOTSPOT, SHORT_FLAGS, CommandLine
 from qcnlab.captures import Capture, frames, run_captured
-from qcnlab.intervals import of_difference, of_mean, of_median
+from qcnlab.runs.intervals import of_difference, of_mean, of_median
 from test_windows import of_tables
 
 FLOWS = """
@@ -24,7 +24,7 @@ hosts = 4
 rate = "10 Gb/s"
 delay = "1 us"
 [[traffic]]
-kind = "list"
+arrivals = "list"
 frame = "1500 B"
 flows = '''
 from,to,size,start
@@ -32,7 +32,7 @@ host1,host2,1500 B,0 s
 host2,host1,15 KB,0 s
 '''
 [[traffic]]
-kind = "list"
+arrivals = "list"
 frame = "1500 B"
 flows = '''
 from,to,size,start

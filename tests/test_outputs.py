@@ -11,7 +11,7 @@ import pytest
 
 import qcnlab
 from conftest import HOTSPOT, SHORT_FLAGS, CommandLine, every_command
-from qcnlab.outputs import CAPTURE, FIGURE, REPORT, writable
+from qcnlab.files.outputs import CAPTURE, FIGURE, REPORT, writable
 
 LONG = "x" * 300
 OUTPUTS = {
@@ -19,6 +19,7 @@ OUTPUTS = {
     ("run", "--capture-file"): "writable",
     ("sweep", "--out"): "a new folder, or one of the same sweep",
     ("tune", "--out"): "a new folder, or one of the same search",
+    ("advise", "--out"): "a new folder, or one of the same search",
     ("demo", "--out"): "a new folder",
     ("analyse", "--out"): "a new folder",
     ("validate", "--out"): "folders in it that are named by digests",
@@ -29,6 +30,7 @@ OUTPUTS = {
     ("infer", "--book"): "nothing: the book is read",
     ("report", "--out"): "writable",
     ("plot", "--out"): "writable, or a new folder",
+    ("deadlock", "--out"): "writable",
     ("fct", "--out"): "writable",
     ("compare", "--out"): "writable",
     ("compare", "--keep"): "a new folder",
@@ -39,7 +41,10 @@ OUTPUTS = {
     ("import sonic", "--out"): "writable",
     ("import goal", "--out"): "writable, and the lists beside it, too",
     ("export goal", "--out"): "a new folder",
+    ("import chakra", "--out"): "writable, and the lists beside it, too",
+    ("import simai", "--out"): "writable, and the lists beside it, too",
     ("export hpcc", "--out"): "a new folder",
+    ("export sonic", "--out"): "a new folder",
     ("export htsim", "--out"): "a new folder",
     ("live run", "--out"): "a new folder",
     ("live compare", "--out"): "a new folder",
@@ -95,6 +100,7 @@ WRITERS = {
     "report": ("report", "run", "-o"),
     "report of two": ("report", "run", "two", "-o"),
     "plot": ("plot", "run", "-o"),
+    "deadlock": ("deadlock", "mine.toml", "-o"),
     "compare": ("compare", "run", "two", "-o"),
     "capture": ("run", "mine.toml", "--capture", "switch->*", "--capture-file"),
     "page of a search": ("infer", "1.1", "--page"),
@@ -190,6 +196,16 @@ def test_the_dissector_overwrites_nothing_else(cli: CommandLine) -> None:
     assert own.read_text(encoding="utf-8") == "-- mine"
 
 
+def test_what_compare_keeps_is_refused_before_anything_runs(here: CommandLine) -> None:
+    before = contents(here.folder)
+    for target in ("run", "mine.toml", "/", LONG):
+        # A run of this length would take hours.
+        done = here("compare", HOTSPOT, "-s", "duration=900 s,901 s", "--keep", target)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+        assert "another with --keep DIR" in done.stderr
+    assert contents(here.folder) == before
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -197,6 +213,9 @@ def test_the_dissector_overwrites_nothing_else(cli: CommandLine) -> None:
         ("plot", LONG), ("mib", LONG), ("check", LONG), ("run", f"/{LONG}.toml"),
         ("run", HOTSPOT, "-o", LONG), ("demo", "--quick", "-o", LONG),
         ("sweep", HOTSPOT, "--vary", "seed=1,2", "-o", LONG), ("validate", "1.5", "-o", LONG),
+        ("explain-run", LONG), ("collective", LONG), ("deadlock", LONG), ("lint", LONG),
+        ("export", "hpcc", HOTSPOT, "-o", LONG), ("export", "sonic", HOTSPOT, "-o", LONG),
+        ("import", "htsim", LONG, "--times", "ps", "--duration", "1 ms", "-o", "x.toml"),
         ("validate", "--book", LONG), ("dissector", "--install", "--folder", LONG),
     ],
     ids=lambda words: " ".join(words).replace(LONG, "LONG"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conftest import ROOT
 from qcnlab import catalogue
-from qcnlab.pages import INDEX, pages
+from qcnlab.commands.pages import INDEX, pages
 
 FOLDER = ROOT / "docs" / "schemes"
 

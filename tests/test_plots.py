@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import qcnlab
-from qcnlab import plots
+from qcnlab.figures import plots
 
 
 def test_thinning_keeps_the_extremes() -> None:
@@ -98,7 +98,7 @@ def test_each_curve_is_of_the_replication_that_is_drawn(result: qcnlab.Result) -
 
 @pytest.mark.parametrize("replication", [-1, 3])
 def test_a_replication_that_was_not_run(result: qcnlab.Result, replication: int) -> None:
-    with pytest.raises(IndexError, match="of 3"):
+    with pytest.raises(IndexError, match="there are 3"):
         result.plot(replication)
 
 

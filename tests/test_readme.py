@@ -8,7 +8,7 @@ import pytest
 
 from conftest import ROOT
 from qcnlab.book import evidence
-from qcnlab.text import number
+from qcnlab.printing.text import number
 
 README = (ROOT / "README.md").read_text()
 

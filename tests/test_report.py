@@ -14,11 +14,13 @@ import polars as pl
 import pytest
 
 import qcnlab
+from qcnlab.figures.tree import shown_part, tree_positions
 from qcnlab.report import charts, document, page, traces
 from qcnlab.report.network import network_of, sketch
 from qcnlab.report.settings import settings
-from qcnlab.results import Result
-from qcnlab.tree import shown_part, tree_positions
+from qcnlab.results import explanation_text
+from qcnlab.results.explanation import explanation
+from qcnlab.results.result import Result
 
 if TYPE_CHECKING:
     from conftest import CommandLine
@@ -109,6 +111,28 @@ def test_a_report_of_a_run_says_what_was_run_and_what_came_out(
     spec = json.loads(text.data)
     assert [chart["kind"] for chart in spec["charts"]][-1] == "pauses"
     assert len(spec["trees"]) == 1
+
+
+def test_a_report_tells_what_happened_and_what_headroom_there_is(paused: Result) -> None:
+    read = Text()
+    read.feed(document.of_runs([paused], ["paused"], "qcnlab report paused"))
+    words = " ".join(read.words.split())
+    told = explanation(paused)
+    for sentence in explanation_text.sentences(told):
+        assert sentence in words
+    root = told["roots"][0]
+    assert f"congestion began at first stopped, link times links longest {root['port']}" in words
+    scenario = qcnlab.Scenario.from_toml(paused.config)
+    assert scenario.headrooms() and all(line in words for line in scenario.headrooms())
+    two = Text()
+    two.feed(document.of_runs([paused, paused], ["one", "two"], "qcnlab report one two"))
+    assert two.words.count("What happened: ") == 2
+
+
+def test_a_run_without_pauses_has_no_headroom() -> None:
+    scenario = qcnlab.load("one-source-into-9g-rtt10us").with_("duration=2 ms", "warmup=0 s")
+    page_of = document.of_runs([qcnlab.run(scenario)], ["plain"], "qcnlab report plain")
+    assert "Headroom" not in page_of and "Nothing was paused." in page_of
 
 
 def test_several_runs_stand_side_by_side(saved: Path, tmp_path: Path, cli: CommandLine) -> None:

@@ -24,6 +24,7 @@ from laboratory import HORIZON
 from marking import step
 from power_switch import PowerNetwork, PowerSetting, ThetaNetwork
 from roce_switch import Network, RoceSetting
+from swift_switch import SwiftNetwork, SwiftPair, SwiftSetting
 from switch import Result, Transfer
 from trim_switch import CuttingLink, TrimNetwork, TrimSetting
 
@@ -45,7 +46,7 @@ def scenario(
         setting,
         messages,
         switch=f'[switch]\noutput_buffer = "{setting.queue_bytes} B"\n{switch}',
-        traffic=f"""kind = "roce_list"
+        traffic=f"""arrivals = "list"\ntransport = "roce"
 cn_tag = false
 frame = "{setting.frame_bytes} B"
 window_limit = "{window}"
@@ -257,3 +258,29 @@ def test_under_powertcp_every_message_finishes_at_the_same_picosecond(
     for other in (replace(setting, **change) for change in changes):
         same = ours == [result.done for result in network(other, messages).run(HORIZON)]
         assert same == (senders == 1), "alone, a window stays at its cap"
+
+
+@pytest.mark.parametrize("senders", [1, 4, 24])
+@pytest.mark.parametrize("seed", range(3))
+def test_under_swift_every_message_finishes_at_the_same_picosecond(
+    *, senders: int, seed: int
+) -> None:
+    """Windows of many packets, and of less than one with a gap; other parameters show."""
+    delays, messages = drawn(seed, senders)
+    setting = SwiftSetting(delays, queue_bytes=10_000_000, base=7_000_000, scaling=9_000_000)
+    scheme = laboratory.SWIFT.format(base=setting.base, scaling=setting.scaling)
+    ours = finished(qcnlab.run(scenario(setting, messages, scheme)))
+    network = SwiftNetwork(setting, messages)
+    assert ours == [result.done for result in network.run(HORIZON)]
+    least = min(pair.window for pair in network.pairs if isinstance(pair, SwiftPair))
+    assert (least < 1) == (senders == 24)
+    changes = (
+        {"per_hop": 0},
+        {"scaling": 8_000_000},
+        {"mdf": 0.7},
+        {"step": 0.9},
+        {"most_cut": 0.4},
+    )
+    for other in (replace(setting, **change) for change in changes):
+        same = ours == [result.done for result in SwiftNetwork(other, messages).run(HORIZON)]
+        assert not same or senders == 1, other

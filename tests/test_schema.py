@@ -43,7 +43,7 @@ BEYOND = {
     "keys that follow from other tables, or from what else is there": (
         r"belongs to a \[topology\]|has no '(rate|pg_alpha)'|watermarks need|needs a|own thresholds"
         r"|has a shared buffer and|recycles the ways|is set, but|quantum is"
-        r"|trim_(priority|share) is"
+        r"|trim_(priority|share) is|reorder_wait is"
     ),
 }
 """What a schema of single values does not say, with the messages that say it."""
@@ -124,7 +124,7 @@ def test_what_a_schema_can_refuse_it_refuses(message: str) -> None:
     "change",
     [
         {"pause": "link"}, {"pause": []}, {"pause": [{"kind": "link"}, {"knd": "link"}]},
-        {"pause": {"knd": "link"}}, {"traffic": {"kind": "saturated", "frame": "1500 B"}},
+        {"pause": {"knd": "link"}}, {"traffic": {"arrivals": "saturated", "frame": "1500 B"}},
         {"hotspot": {"from": "1 s", "until": "2 s", "rate": "1 Gb/s"}}, {"topology": []},
         {"switch": {"output_buffer": "0 B"}}, {"switch": {"output_buffer": "0.0 KB"}},
         {"duration": "0 s"}, {"duration": "00.00 ms"}, {"duration": 1}, {"seed": -1},
@@ -180,3 +180,33 @@ def test_one_table_or_several(table: str) -> None:
     one = SCHEMA.schema["properties"][table]["anyOf"][0]
     assert one == {"$ref": f"#/$defs/{table}"}
     assert SCHEMA.schema["properties"][table]["anyOf"][1]["items"] == one
+
+
+def subschemas(node: Any, *, of_key: bool = False) -> Iterator[tuple[bool, dict[str, Any]]]:
+    """Every object of the schema, and whether it is the schema of a key."""
+    if isinstance(node, list):
+        for inner in node:
+            yield from subschemas(inner)
+    elif isinstance(node, dict):
+        yield of_key, node
+        for word, inner in node.items():
+            if word == "properties":
+                for value in inner.values():
+                    yield from subschemas(value, of_key=True)
+            else:
+                yield from subschemas(inner)
+
+
+def test_what_several_tables_have_stands_once() -> None:
+    """The schema of a key is either short, alone, or under `$defs` by its name."""
+    schema = json.loads(FILE.read_text(encoding="utf-8"))
+    everything = list(subschemas(schema))
+    texts = [json.dumps(node, separators=(",", ":")) for of_key, node in everything if of_key]
+    again = {text for text in texts if texts.count(text) > 1 and len(text) >= 100}
+    assert not again
+    named = {node["$ref"].removeprefix("#/$defs/") for _, node in everything if "$ref" in node}
+    assert named == set(schema["$defs"])
+    # Of schemas with one name each has its own number.
+    assert {"size", "size-2"} <= named
+    assert schema["$defs"]["size"] != schema["$defs"]["size-2"]
+    assert len(FILE.read_bytes()) < 400_000

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from conftest import HOTSPOT, command
-from qcnlab import shell_words
+from qcnlab.cli import shell_words
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -90,6 +90,18 @@ def flat(nested: dict[str, Any]) -> dict[str, Any]:
     return {f"{table}|{key}": row for table, rows in nested.items() for key, row in rows.items()}
 
 
+def test_what_configurations_do_not_say_is_as_options_say(cli: CommandLine) -> None:
+    put(cli, SMALL)
+    for options, duration, reaction in (
+        ((), "5 ms", "0 s"),
+        (("--duration", "7 ms"), "7 ms", "0 s"),
+    ):
+        _, said = imported(cli, "config_db.json", *options)
+        assert (said["duration"], said["pause"][0]["reaction"]) == (duration, reaction)
+    _, said = imported(cli, "config_db.json", "--reaction", "1.5 us")
+    assert said["pause"][0]["reaction"] == "1500 ns"
+
+
 def test_a_switch_becomes_a_scenario(cli: CommandLine) -> None:
     put(cli, SMALL)
     _, said = imported(cli)

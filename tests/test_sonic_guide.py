@@ -45,10 +45,12 @@ def test_the_page_does_what_it_says(tmp_path: Path) -> None:
         "qcnlab run fabric.toml": 0,
         "qcnlab lint fabric/mistakes": 1,
         "qcnlab lint fabric/clean": 0,
+        "qcnlab export sonic fabric.toml --hwsku ACS-MSN4700 -o patch": 0,
+        "qcnlab export mlxconfig fabric.toml": 0,
     }
     printed = [line for _, output in told.values() for line in squeezed(output)]
     texts = [block.text for block in blocks(GUIDE) if block.language == "text"]
-    assert len(texts) == 3
+    assert len(texts) == 4
     for line in squeezed("".join(texts)):
         assert line in printed
     assert told["qcnlab lint fabric/mistakes"][1].count(": error: ") == 7

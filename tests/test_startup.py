@@ -17,7 +17,7 @@ import pytest
 import typer
 
 from conftest import every_command
-from qcnlab.commands import COMMANDS, GROUPS, START, loaded
+from qcnlab.cli.commands import COMMANDS, GROUPS, START, loaded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,15 +29,21 @@ HEAVY = {
     "pydantic", "ray", "rich", "scipy",
 }  # fmt: skip
 """Libraries that take longer to import than an answer may take."""
-REFUSED = HEAVY | {"hashlib", "qcnlab.catalogue", "qcnlab.folders", "qcnlab.results", "tomllib"}
+REFUSED = HEAVY | {
+    "hashlib",
+    "qcnlab.catalogue",
+    "qcnlab.files.folders",
+    "qcnlab.results.result",
+    "tomllib",
+}
 """What is not needed to refuse a command."""
 STAR = "one-source-into-9g-rtt10us"
 SHORT = "-s duration=10ms -s warmup=1ms --reps 1"
 
 STARTS: dict[str, tuple[int, int, set[str]]] = {
-    "--version": (0, 170, REFUSED | {"qcnlab.api", "qcnlab.run_command"}),
-    "--help": (0, 170, REFUSED | {"qcnlab.api", "qcnlab.run_command"}),
-    "no-such-command": (2, 170, REFUSED | {"qcnlab.api", "qcnlab.run_command"}),
+    "--version": (0, 170, REFUSED | {"qcnlab.api", "qcnlab.commands.run"}),
+    "--help": (0, 170, REFUSED | {"qcnlab.api", "qcnlab.commands.run"}),
+    "no-such-command": (2, 170, REFUSED | {"qcnlab.api", "qcnlab.commands.run"}),
     "run --help": (0, 180, REFUSED | {"qcnlab.api"}),
     f"run {STAR} --no-such-option": (2, 180, REFUSED | {"qcnlab.api"}),
     "run no-such-scenario": (2, 180, REFUSED),
@@ -58,13 +64,16 @@ STARTS: dict[str, tuple[int, int, set[str]]] = {
     "sweep no-such-scenario --vary seed=1,2": (2, 230, HEAVY),
     "tune no-such-scenario --vary scheme.cp.w=1..8": (2, 235, HEAVY),
     "warmup no-such-scenario": (2, 195, HEAVY),
+    "advise no-such-scenario": (2, 205, HEAVY),
     "headroom --rate 100G --cable 40m --mtu 9216": (0, 190, HEAVY),
     "headroom --rate 100G --cable 40 --mtu 9216": (2, 190, HEAVY),
     "analyse no-such-scenario": (2, 190, HEAVY),
     "compare no-such-scenario": (2, 215, HEAVY),
-    "fct nowhere": (2, 195, HEAVY),
-    "report nowhere": (2, 215, HEAVY),
-    "plot nowhere": (2, 220, HEAVY),
+    "fct nowhere": (2, 200, HEAVY),
+    "explain-run nowhere": (2, 195, HEAVY),
+    "collective nowhere": (2, 195, HEAVY),
+    "report nowhere": (2, 205, HEAVY),
+    "plot nowhere": (2, 210, HEAVY),
     "deadlock no-such-scenario": (2, 195, HEAVY),
     f"deadlock {STAR}": (0, 195, HEAVY),
     "lint nowhere": (2, 205, HEAVY),
@@ -72,6 +81,13 @@ STARTS: dict[str, tuple[int, int, set[str]]] = {
     "frames nowhere": (2, 195, HEAVY),
     "lab no-such-scenario": (2, 185, HEAVY),
     "import hpcc nowhere -o scenario.toml": (2, 190, HEAVY),
+    "export sonic nowhere -o patch": (2, 205, HEAVY),
+    "export mlxconfig nowhere": (2, 205, HEAVY),
+    "export dcb nowhere": (2, 210, HEAVY),
+    "export mlnx_qos nowhere": (2, 210, HEAVY),
+    "export eos nowhere": (2, 210, HEAVY),
+    "export nxos nowhere": (2, 210, HEAVY),
+    "export junos nowhere": (2, 210, HEAVY),
     "import sonic nowhere -o scenario.toml": (2, 200, HEAVY),
     "import flows nowhere --map src=A -o s.toml --rate 1Gb/s --delay 1us --duration 1s": (
         2,
@@ -81,17 +97,26 @@ STARTS: dict[str, tuple[int, int, set[str]]] = {
     "import htsim nowhere --times ps --duration 1ms -o scenario.toml": (2, 190, HEAVY),
     "import goal nowhere --duration 1ms -o scenario.toml": (2, 190, HEAVY),
     "export goal nowhere -o schedule": (2, 190, HEAVY),
+    "import chakra nowhere --duration 1ms -o scenario.toml": (2, 190, HEAVY),
+    "import simai nowhere --duration 1ms -o scenario.toml": (2, 190, HEAVY),
     "export hpcc nowhere -o results": (2, 190, HEAVY),
     "export htsim nowhere -o matrix": (2, 190, HEAVY),
     "live run no-such-scenario": (2, 200, HEAVY),
     "live compare no-such-scenario": (2, 200, HEAVY),
     "conform cp nowhere": (2, 185, HEAVY),
+    "conform rp nowhere": (2, 180, HEAVY),
+    "demo --no-such-option": (2, 195, HEAVY),
+    "dissector --no-such-option": (2, 180, HEAVY),
+    "infer --no-such-option": (2, 180, HEAVY),
+    "live doctor --no-such-option": (2, 200, HEAVY),
+    "live up no-such-scenario": (2, 200, HEAVY),
+    "validate --no-such-option": (2, 195, HEAVY),
 }
 """For each command: its exit code, the most modules, and those that it must not import."""
 
 CODE = """
 import json, os, sys
-from qcnlab.cli import main
+from qcnlab.cli.program import main
 code = None
 try:
     main(sys.argv[1:])
@@ -123,6 +148,11 @@ def test_a_command_imports_no_more_than_it_needs(line: str, tmp_path: Path) -> N
     assert code == expected
     assert modules.isdisjoint(not_needed), sorted(modules & not_needed)
     assert len(modules) <= most
+
+
+def test_every_command_is_started() -> None:
+    started = {" ".join(shlex.split(line)[:length]) for line in STARTS for length in (1, 2)}
+    assert set(every_command()) <= started
 
 
 def test_the_list_of_commands_says_what_each_of_them_does() -> None:

@@ -23,7 +23,9 @@ CLASSES = [value for value in PUBLIC.values() if inspect.isclass(value)]
 def public_members(cls: type) -> list[tuple[str, Any]]:
     return [
         (name, value)
-        for name, value in vars(cls).items()
+        for base in cls.__mro__
+        if base.__module__.startswith("qcnlab")
+        for name, value in vars(base).items()
         if not name.startswith("_")
         and (callable(value) or isinstance(value, property | classmethod | staticmethod))
     ]
@@ -35,7 +37,8 @@ def test_every_public_name_is_documented(name: str) -> None:
 
 
 def test_names_are_imported_from_where_type_checkers_see_them() -> None:
-    tree = ast.parse(Path(qcnlab.__file__).read_text(encoding="utf-8"))
+    stub = Path(qcnlab.__file__).with_suffix(".pyi")
+    tree = ast.parse(stub.read_text(encoding="utf-8"))
     seen = {
         str(node.module).removeprefix("qcnlab."): tuple(alias.name for alias in node.names)
         for node in ast.walk(tree)
@@ -44,6 +47,8 @@ def test_names_are_imported_from_where_type_checkers_see_them() -> None:
     assert seen == qcnlab._MODULES
     assert sorted(name for names in seen.values() for name in names) == sorted(qcnlab.__all__)
     assert set(qcnlab.__all__) <= set(dir(qcnlab))
+    [listed] = [node for node in ast.walk(tree) if isinstance(node, ast.Assign)]
+    assert ast.literal_eval(listed.value) == qcnlab.__all__
 
 
 def test_the_package_under_test_is_the_one_of_this_tree() -> None:

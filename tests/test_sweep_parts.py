@@ -145,7 +145,7 @@ def test_a_kill_in_the_middle_of_a_part_loses_nothing(
     words += ["--seed", "3", "-j", "1"]
     program = (
         "from qcnlab.sweeps import runs; runs.ROWS_IN_A_PART = 3\n"
-        f"from qcnlab.cli import main; main({[*words, '-o', str(out)]!r})"
+        f"from qcnlab.cli.program import main; main({[*words, '-o', str(out)]!r})"
     )
     process = subprocess.Popen([sys.executable, "-c", program])
     deadline = time.monotonic() + 60

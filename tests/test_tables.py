@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 import qcnlab
-from qcnlab import tables
-from qcnlab.tables import NAMES, Table
+from qcnlab.runs import tables
+from qcnlab.runs.tables import NAMES, Table
 
 COLUMNS = {
     "queues": ["replication", "time_s", "port", "queue_bytes"],
@@ -29,7 +29,8 @@ COLUMNS = {
         "completion_s", "alone_s", "standalone_s", "slowdown", "delivered_bytes",
         "max_min_bps", "proportional_bps",
         "sent_frames", "delivered_frames", "dropped_frames", "refused_frames", "goodput_bytes",
-        "retransmitted_frames", "fast_retransmits", "timeouts",
+        "retransmitted_frames", "spurious_frames", "reorder_peak_frames", "fast_retransmits",
+        "timeouts",
     ],
     "windows": ["replication", "time_s", "source", "window_bytes", "flight_bytes"],
     "metrics": ["replication", "metric", "value", "unit"],
@@ -129,7 +130,7 @@ bottleneck_rate = "1.2 Gb/s"
 rtt = "10 us"
 buffer = "15 KB"
 [[traffic]]
-kind = "constant"
+arrivals = "constant"
 rate = "2.4 Gb/s"
 frame = "1500 B"
 [scheme]

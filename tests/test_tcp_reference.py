@@ -23,7 +23,7 @@ def scenario(setting: TcpSetting, flows: list[Transfer]) -> qcnlab.Scenario:
         setting,
         flows,
         switch=f'[switch]\noutput_buffer = "{setting.queue_bytes} B"',
-        traffic=f"""kind = "tcp_list"
+        traffic=f"""arrivals = "list"\ntransport = "tcp"
 flavour = "{setting.flavour}"
 frame = "1500 B"
 max_window = "{setting.most_bytes} B"

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from qcnlab import text
+from qcnlab.printing import text
 
 
 def test_spread_says_what_is_missing() -> None:

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import qcnlab
-from qcnlab.tree import tree_figure, tree_positions
+from qcnlab.figures.tree import tree_figure, tree_positions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,7 +86,7 @@ def test_links_stand_in_columns_by_their_distance_from_the_root() -> None:
 
 def test_the_tree_is_drawn_with_every_link(paused: qcnlab.Result, tmp_path: Path) -> None:
     folder = paused.save(tmp_path / "run")
-    from qcnlab.redraw import redraw
+    from qcnlab.commands.redraw import redraw
 
     names = [path.name for path in redraw(folder, None)]
     assert names == ["run.svg", "run.png", "tree.svg", "tree.png"]
@@ -95,5 +95,5 @@ def test_the_tree_is_drawn_with_every_link(paused: qcnlab.Result, tmp_path: Path
 
 
 def test_a_replication_that_is_not_there(paused: qcnlab.Result) -> None:
-    with pytest.raises(IndexError, match="counted from 0"):
+    with pytest.raises(IndexError, match="numbered from 0"):
         paused.congestion_tree(1)

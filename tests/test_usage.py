@@ -11,8 +11,8 @@ import typer
 import qcnlab
 from conftest import HOTSPOT, CommandLine, every_command
 from qcnlab import catalogue
-from qcnlab.commands import loaded
-from qcnlab.usage import in_words
+from qcnlab.cli.commands import loaded
+from qcnlab.cli.usage import in_words
 
 LIBRARY = re.compile(
     r"Value error|Input should|unable to parse|pydantic|click|StrEnum|<enum|class |type_error", re.I
@@ -42,7 +42,7 @@ def test_no_option_speaks_as_a_library_does(name: str) -> None:
         (("list", "topologie"), "did you mean topologies?"),
         (
             ("list", "nope"),
-            "'nope' is none of schemes, presets, scenarios, topologies, traffic, sizes",
+            "'nope' is none of schemes, presets, scenarios, topologies, arrivals, transports",
         ),
         (
             ("fct", "r", "--by", "sise"),
@@ -98,7 +98,8 @@ def test_check_takes_changes_as_run_does(cli: CommandLine, short: qcnlab.Scenari
     ("kind", "some"),
     [
         ("topologies", ("star", "leaf_spine", "graph")),
-        ("traffic", ("saturated", "incast", "roce_list", "capture")),
+        ("arrivals", ("saturated", "incast", "list", "capture", "collective")),
+        ("transports", ("none", "tcp", "roce")),
         ("sizes", ("web_search", "solar")),
         ("presets", ("DECK001", "SIGCOMM2015", "CONNECTX")),
     ],
@@ -120,7 +121,11 @@ def test_kinds_and_presets_are_listed(cli: CommandLine, kind: str, some: tuple[s
             "fb_hadoop": 120_421, "alibaba_storage": 40_870, "google_rpc": 3_123, "solar": 39_424,
         }  # fmt: skip
     else:
-        key = {"topologies": "topology.kind", "traffic": "traffic.kind"}[kind]
+        key = {
+            "topologies": "topology.kind",
+            "arrivals": "traffic.arrivals",
+            "transports": "traffic.transport",
+        }[kind]
         assert key in told
         [choices] = {
             tuple(choice["name"] for choice in entry["choices"]) for entry in catalogue.find(key)

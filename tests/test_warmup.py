@@ -12,9 +12,10 @@ import pytest
 
 import qcnlab
 from conftest import CommandLine
-from qcnlab import api, warmup
-from qcnlab.tables import Table
-from qcnlab.warmup import Transient, mser5, transients
+from qcnlab import api
+from qcnlab.commands import warmup
+from qcnlab.commands.warmup import Transient, mser5, transients
+from qcnlab.runs.tables import Table
 
 ONE_SOURCE = "one-source-into-9g-rtt10us"
 

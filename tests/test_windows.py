@@ -10,8 +10,8 @@ import pytest
 
 import qcnlab
 from conftest import HOTSPOT
-from qcnlab.tables import Table
-from qcnlab.windows import at_port, flow_names, in_window, of_flows
+from qcnlab.runs.tables import Table
+from qcnlab.runs.windows import at_port, flow_names, in_window, of_flows
 
 CHANGES = ("warmup=2 ms", "hotspot.0.from=3 ms", "hotspot.0.until=5 ms", "duration=9 ms")
 

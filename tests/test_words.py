@@ -8,8 +8,8 @@ import pytest
 
 from conftest import CommandLine
 from qcnlab import catalogue
+from qcnlab.catalogue.words import aliases, nearest, plain_form, words
 from qcnlab.errors import ScenarioError
-from qcnlab.words import aliases, nearest, plain_form, words
 
 SOURCES = {
     "RFC 3168, 2884, 7567 and 9330": (
@@ -51,12 +51,41 @@ SOURCES = {
         "lot, steady state, confidence interval, go-back-N, selective repeat, IRN, reordering, "
         "phase margin, backpressure, flow control"
     ),
+    "counters of adapters: mlx5, ethtool": (
+        "out_of_sequence, packet_seq_err, rx_prio3_pause, tx_prio3_pause, rx_discards_phy, "
+        "np_cnp_sent, np_ecn_marked_roce_packets, rp_cnp_handled, rp_cnp_ignored, "
+        "roce_slow_restart, local_ack_timeout, RNR NAK, CQE, mlnx_qos, lldptool, cma_roce_tos"
+    ),
+    "AI fabrics: drafts on benchmarking, vendors' designs, collective libraries": (
+        "JCT, job completion time, roofline, busbw, algbw, bus bandwidth, straggler, scale-out, "
+        "scale-up, NVLink, rail-optimized, SHARP, NCCL, collective, all-gather, reduce-scatter, "
+        "all-to-all, broadcast, barrier, expert parallelism, pipeline parallelism, "
+        "hash polarization, incast ratio, SRD, NVMe-oF, iSCSI, QoS, TC_TO_PRIORITY_GROUP_MAP, "
+        "MAP_PFC_PRIORITY_TO_QUEUE, PORT_QOS_MAP, buffer carving, ASIC, Tomahawk, Spectrum, "
+        "burst size, wire speed, gray failure, NetFlow, offered load, starvation, DSCP-PFC, "
+        "VLAN priority"
+    ),
+    "other simulators and their files": (
+        "ns-3, htsim, ASTRA-sim, SimAI, GOAL, LogGOPS, Chakra, web_search, fb_hadoop, "
+        "halving_doubling"
+    ),
+    "other transports": "AccECN, QUIC, RACK, receive window, TSO, GRO, Copa, Annulus, Falcon",
     "Ultra Ethernet": (
         "UEC, Ultra Ethernet, NSCC, RCCC, packet trimming, LLR, CBFC, entropy value"
     ),
 }
 """Words gathered from manuals, standards and papers, by where they are from."""
 TYPED = [word for each in SOURCES.values() for word in each.split(", ")]
+QUESTIONS = {
+    "drop": "drops",
+    "lost packets": "drops",
+    "lost frames": "drops",
+    "network card": "NIC",
+    "switch memory": "shared buffer",
+    "fair": "fairness",
+    "slow": "slowdown",
+}
+"""Words of people who look for something, and what is explained first."""
 UNLIKE = {
     "hadroom": "headroom",
     "pfc stom": "PFC storm",
@@ -85,6 +114,18 @@ def test_words_that_people_type_are_explained(word: str) -> None:
     assert "  (word)" in told or any(entry["kind"] != "word" for entry in entries)
 
 
+@pytest.mark.parametrize("word", QUESTIONS)
+def test_words_of_questions_lead_to_what_is_meant(word: str) -> None:
+    assert catalogue.find(word)[0]["name"] == QUESTIONS[word]
+
+
+def test_a_scheme_that_there_is_is_not_called_missing() -> None:
+    schemes = {plain_form(entry["name"]) for entry in catalogue.schemes()}
+    for word in words():
+        names = {plain_form(name) for name in (word["name"], *word["also"])}
+        assert word["modelled"] or names.isdisjoint(schemes), word["name"]
+
+
 def test_a_word_says_what_it_is_and_what_it_is_called_here() -> None:
     for word in words():
         sentences = re.split(r"(?<=[.:])\s", word["about"])
@@ -107,7 +148,8 @@ def test_words_of_vendors_lead_to_what_there_is() -> None:
     ("word", "lines"),
     [
         ("MTU", ["Also called maximum transmission unit, ", "Unit: B.", "Here: traffic.frame."]),
-        ("Swift", ["qcnlab does not model it.", "See also timely."]),
+        ("Swift", ["Here: swift.", "See also timely."]),
+        ("BBR", ["qcnlab does not model it."]),
         ("pfcwd", ["watchdog", "Here: watchdog.detect_after, watchdog.action."]),
         ("rpg_gd", ["scheme.rp.gd", "scheme.rp.cut_share"]),
         ("np_cnp_dscp", ["DSCP", "feedback.priority"]),

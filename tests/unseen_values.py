@@ -13,7 +13,8 @@ in the shipped scenarios.
     make unseen-values ARGS="--page docs/reference/unseen-values.md"
 
 A parameter is listed if it was never given anything but its default, a switch if it was never both
-on and off, a choice with the members that were never chosen. What processes of their own were given
+on and off, a choice with the members that were never chosen. Tables that a record begins with,
+empty, are no values that anybody gives. What processes of their own were given
 is not seen; keys in their arguments are, where they are written out in a test.
 """
 
@@ -148,7 +149,9 @@ def pytest_runtest_call() -> None:
 
 
 def pytest_sessionfinish() -> None:
-    """Write down what this process saw."""
+    """Write down what this process saw; what ends after it is not looked at."""
+    sys.settrace(None)
+    threading.settrace(None)
     for trace in traces:
         trace.write()
 
@@ -237,7 +240,7 @@ def of_functions(seen: Seen) -> Iterator[tuple[str, str, str]]:
                 yield f"{short}()", "", "called"
             continue
         for key, parameter in signature.parameters.items():
-            if key in ("self", "cls"):
+            if key in ("self", "cls") or repr(parameter.default) == "<factory>":
                 continue
             values = used.get(key, set())
             has_default = parameter.default is not inspect.Parameter.empty
@@ -254,6 +257,17 @@ def of_functions(seen: Seen) -> Iterator[tuple[str, str, str]]:
 
 
 # Keys of scenarios.
+
+
+def expanded(node: Any, tables: dict[str, Any]) -> Any:
+    """Return a part of the schema with what it refers to in the place of each reference."""
+    if isinstance(node, list):
+        return [expanded(inner, tables) for inner in node]
+    if not isinstance(node, dict):
+        return node
+    if "$ref" in node:
+        return expanded(tables[node["$ref"].removeprefix("#/$defs/")], tables)
+    return {word: expanded(inner, tables) for word, inner in node.items() if word != "$defs"}
 
 
 def keys(node: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
@@ -338,7 +352,8 @@ def of_keys(texts: Iterable[str]) -> Iterator[tuple[str, str, str]]:
     """Rows of the list, as for functions."""
     used = used_keys(texts)
     known: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for key, value in keys(json.loads(SCHEMA.read_text(encoding="utf-8"))):
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    for key, value in keys(expanded(schema, schema["$defs"])):
         known[key].append(value)
     for key, of in known.items():
         values = used.get(key, set())

@@ -1,6 +1,6 @@
 """Print the digest of everything that the page `qcnlab lab` opens is built from.
 
-The page has it in its first comment; `tests/test_lab_page.py` fails when the two differ.
+The page has it in its first comment; `make release-check` fails when the two differ.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Build the site of the documentation into target/site/html; `make site` calls this.
 
-The pages are those of the repository, with four kinds of pages that are generated here: a gallery,
-whose commands are run; the reference of commands, metrics, parameters and words; the lessons, with
-the laboratory as a file beside them; and the notebooks.
+The pages are those of the repository, with three kinds of pages that are generated here: the
+reference of commands, metrics, parameters and words; the lessons, with the laboratory as a file
+beside them; and the notebooks.
 A link that leads nowhere ends the build.
 """
 
@@ -28,66 +28,13 @@ LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)\s]*)?(?:\s+\"[^\"]*\")?\))")
 SHIM = "https://unpkg.com/iframe-worker/shim"
 LAB = "lab.html"
 """The laboratory, beside the lessons."""
-STAR = "og-hotspot-2src-10g-to-500m-rtt10us"
-PAUSED = "ig-4-culprits-1-victim-pause-1500kb-rtt5us"
-INCAST = "incast-16-to-1-100g"
-
-GALLERY = (
-    (
-        "QCN in a hotspot",
-        "A link drops to 0.5 Gb/s for a second. QCN holds the queue at its set point and climbs "
-        "back after the end.",
-        (f"run {STAR} --reps 1 -o star", "plot star -o star.png"),
-        "star.png",
-    ),
-    (
-        "Schemes over each other",
-        "Sixteen senders of RoCE answer one receiver at once, without control and under two "
-        "schemes.",
-        (f"compare {INCAST} -s scheme.name=none,dcqcn,hpcc --reps 1 -o incast.png",),
-        "incast.png",
-    ),
-    (
-        "A congestion tree",
-        "PAUSE stops links for a queue that they may have no part in.",
-        (f"run {PAUSED} -s scheme.name=none -o paused", "plot paused"),
-        "paused/tree.png",
-    ),
-    (
-        "Control over the same port",
-        "The same network with and without QCN: the victim keeps its rate where no link is "
-        "stopped.",
-        (f"compare {PAUSED} -s scheme.name=none,qcn -o victim.png",),
-        "victim.png",
-    ),
-    (
-        "A sweep",
-        "Medians and ranges over round-trip times.",
-        (
-            f"sweep {STAR} --vary topology.rtt='20 us,50 us,100 us,200 us' --vary "
-            "scheme.name=ecm,qcn --reps 3 --metric queue_std_bytes -s 'warmup=100 ms' -s "
-            "'hotspot.0.from=200 ms' -s 'hotspot.0.until=300 ms' -s 'duration=400 ms' -o swept",
-        ),
-        "swept/sweep.png",
-    ),
-    (
-        "Completion times",
-        "Slowdowns by size, and the distribution of completion times.",
-        (
-            f"run {INCAST} -s scheme.name=dcqcn -s 'traffic.0.size=2 MB' --reps 5 -o flows",
-            "plot flows",
-        ),
-        "flows/fct.png",
-    ),
-)
-"""Title, words, commands and the figure that they leave."""
 
 LANDING = ROOT / "docs/site/landing.md"
 """The page that the site opens with."""
 
 GROUPS = (
-    ("Start", ("overview.md", "docs/lessons", "gallery")),
-    ("Guides", ("docs/guide", "examples/notebooks")),
+    ("Start", ("overview.md", "docs/lessons", "docs/guide/gallery.md")),
+    ("Guides", ("examples/notebooks", "docs/guide")),
     ("Concepts", ("docs/concepts", "docs/schemes")),
     ("Validation book", ("docs/book",)),
     (
@@ -96,6 +43,15 @@ GROUPS = (
     ),
 )
 """The sidebar: a title, then pages and folders of pages."""
+ORDER = (
+    "laboratory.md", "scenario-files.md", "sweeps.md", "figures.md", "tuning.md", "headroom.md",
+    "deadlock.md", "thresholds.md", "sonic-fabric.md",
+)  # fmt: skip
+"""The guides that come first; the others follow by name."""
+ALONE = ("docs/guide/gallery.md",)
+"""Pages of a folder that stand elsewhere in the sidebar."""
+TITLES = {"overview.md": "Set up, and three doors"}
+"""Titles in the sidebar that differ from those of the pages."""
 
 
 def main() -> None:
@@ -118,8 +74,6 @@ def main() -> None:
     notebooks()
     lessons()
     clock.tell("reference, notebooks and lessons")
-    gallery()
-    clock.tell("gallery, its commands run")
     config = (ROOT / "docs/site/zensical.toml").read_text(encoding="utf-8")
     nav = json.dumps(navigation())
     (SITE / "zensical.toml").write_text(config.replace('"@NAV@"', inline(json.loads(nav))))
@@ -203,14 +157,15 @@ def copy(there: Path) -> Path:
 
 
 def write(target: Path, text: str) -> None:
-    """Write a page."""
+    """Write a page; `site.css` has the class of what commands print, which keeps its columns."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(text, encoding="utf-8")
+    marked = re.sub(r"^( *```)text$", r"\1 { .text .printed }", text, flags=re.MULTILINE)
+    target.write_text(marked, encoding="utf-8")
 
 
 def qcnlab(words: str, folder: Path) -> str:
     """Run a command in this process; return what it printed."""
-    from qcnlab.cli import main as command
+    from qcnlab.cli.program import main as command
 
     out, err = io.StringIO(), io.StringIO()
     with chdir(folder), redirect_stdout(out), redirect_stderr(err):
@@ -226,8 +181,8 @@ def qcnlab(words: str, folder: Path) -> str:
 def reference() -> None:
     """Write the pages of commands, metrics, parameters and words."""
     from qcnlab import catalogue
-    from qcnlab.examples import EXAMPLES
-    from qcnlab.words import words
+    from qcnlab.catalogue.words import words
+    from qcnlab.cli.examples import EXAMPLES
 
     parts = ["# Commands\n"]
     for name in EXAMPLES:
@@ -273,34 +228,25 @@ def lessons() -> None:
     write(PAGES / "docs/lessons/index.md", "\n".join(parts) + "\n")
 
 
-def gallery() -> None:
-    """Run the commands of the gallery and write its page."""
-    folder = SITE / "gallery"
-    folder.mkdir()
-    parts = ["# Gallery\n", "Every figure with the commands that made it, just now.\n"]
-    for title, words, commands, figure in GALLERY:
-        for command in commands:
-            qcnlab(command, folder)
-        name = figure.replace("/", "-")
-        (PAGES / "gallery").mkdir(exist_ok=True)
-        shutil.copy(folder / figure, PAGES / "gallery" / name)
-        lines = "\n".join(f"qcnlab {command}" for command in commands)
-        parts.append(f"## {title}\n\n{words}\n\n![{title}]({name})\n\n```\n{lines}\n```\n")
-    write(PAGES / "gallery/index.md", "\n".join(parts))
-
-
 def navigation() -> list[dict[str, object]]:
     """Return the pages in the order of the menu."""
 
     def within(entry: str) -> list[str]:
         if entry.endswith(".md"):
             return [entry]
-        pages = (PAGES / entry).glob("*.md")
-        ordered = sorted(pages, key=lambda page: (page.name != "index.md", page.name))
-        return [page.relative_to(PAGES).as_posix() for page in ordered]
+        pages = {page.name: page for page in sorted((PAGES / entry).glob("*.md"))}
+        first = ["index.md", *(ORDER if entry == "docs/guide" else ())]
+        names = [name for name in first if name in pages]
+        names += [name for name in pages if name not in first]
+        names = [name for name in names if f"{entry}/{name}" not in ALONE]
+        return [pages[name].relative_to(PAGES).as_posix() for name in names]
+
+    def titled(page: str) -> object:
+        return {TITLES[page]: page} if page in TITLES else page
 
     groups: list[dict[str, object]] = [
-        {title: [page for entry in entries for page in within(entry)]} for title, entries in GROUPS
+        {title: [titled(page) for entry in entries for page in within(entry)]}
+        for title, entries in GROUPS
     ]
     return [{"qcnlab": "index.md"}, *groups]
 

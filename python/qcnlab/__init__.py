@@ -15,29 +15,6 @@ Examples
 >>> figure = result.plot()  # figure.savefig("run.png") writes it
 """
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from qcnlab._core import __version__
-    from qcnlab.api import Scenario, load, run, run_many
-    from qcnlab.comparison import Comparison, compare
-    from qcnlab.completion import Completions
-    from qcnlab.errors import (
-        AnalysisError,
-        Error,
-        FolderError,
-        LawViolation,
-        MissingPackage,
-        ScenarioError,
-    )
-    from qcnlab.intervals import Interval
-    from qcnlab.results import Result, open_run
-    from qcnlab.sweeps.precision import Precision
-    from qcnlab.sweeps.result import Sweep
-    from qcnlab.sweeps.running import open_sweep, sweep
-    from qcnlab.tables import Table
-    from qcnlab.tuning.result import Trial, Tuning
-    from qcnlab.tuning.searching import tune
-
 __all__ = [
     "AnalysisError",
     "Comparison",
@@ -69,36 +46,37 @@ __all__ = [
 _MODULES = {
     "_core": ("__version__",),
     "api": ("Scenario", "load", "run", "run_many"),
-    "comparison": ("Comparison", "compare"),
-    "completion": ("Completions",),
+    "results.comparison": ("Comparison", "compare"),
+    "results.completion": ("Completions",),
     "errors": (
         "AnalysisError", "Error", "FolderError", "LawViolation", "MissingPackage", "ScenarioError",
     ),
-    "intervals": ("Interval",),
-    "results": ("Result", "open_run"),
+    "runs.intervals": ("Interval",),
+    "results.result": ("Result", "open_run"),
     "sweeps.precision": ("Precision",),
     "sweeps.result": ("Sweep",),
     "sweeps.running": ("open_sweep", "sweep"),
-    "tables": ("Table",),
-    "tuning.result": ("Trial", "Tuning"),
+    "runs.tables": ("Table",),
+    "tuning.result": ("Tuning",),
     "tuning.searching": ("tune",),
+    "tuning.trial": ("Trial",),
 }  # fmt: skip
 
-if not TYPE_CHECKING:
 
-    def __getattr__(name):
-        """Import the module that defines `name`, and keep the name here."""
-        from importlib import import_module
+def __getattr__(name):
+    """Import the module that defines `name`, and keep the name here."""
+    from importlib import import_module
 
-        if name == "analysis":
-            return import_module("qcnlab.analysis")
-        for module, names in _MODULES.items():
-            if name in names:
-                value = getattr(import_module(f"qcnlab.{module}"), name)
-                globals()[name] = value
-                return value
-        raise AttributeError(f"module 'qcnlab' has no attribute {name!r}")
+    if name == "analysis":
+        return import_module("qcnlab.analysis")
+    for module, names in _MODULES.items():
+        if name in names:
+            value = getattr(import_module(f"qcnlab.{module}"), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module 'qcnlab' has no attribute {name!r}")
 
-    def __dir__():
-        """List the public names, imported already or not."""
-        return sorted({*globals(), *__all__})
+
+def __dir__():
+    """List the public names, imported already or not."""
+    return sorted({*globals(), *__all__})

@@ -26,7 +26,7 @@ if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
 
 def program() -> NoReturn:
     """Run the command line of this process and leave with its exit code."""
-    from qcnlab.cli import main
+    from qcnlab.cli.program import main
 
     main()
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qcnlab import _core
-from qcnlab.errors import scenario_error
+from qcnlab.errors import ScenarioError, scenario_error
 from qcnlab.values import MOST_JOBS, MOST_REPS, MOST_SEED, plain, within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from qcnlab.results import Result
+    from qcnlab.results.result import Result
 
 MOST_OCTETS = 64 << 20
 """The length of the longest scenario file that is read."""
@@ -312,7 +312,7 @@ class Scenario:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the title, the main keys, and the rest to unfold."""
-        from qcnlab import notebook
+        from qcnlab.figures import notebook
 
         tree = self.to_dict()
         rows = [
@@ -364,7 +364,7 @@ def load(source: str | PathLike[str]) -> Scenario:
         raise TypeError(f"{source!r} is no scenario: give the name of one, or a file")
     text = fspath(source)
     if isinstance(source, str) and not _is_path(text):
-        return Scenario(_core.Scenario.shipped(text))
+        return Scenario(_shipped(text))
     return Scenario(_core.Scenario.from_bytes(_read(text), text))
 
 
@@ -462,8 +462,8 @@ def run_many(
     >>> [result.summary["scheme"] for result in results]
     ['none', 'qcn']
     """
-    from qcnlab.progress import Bar
-    from qcnlab.results import from_outcome
+    from qcnlab.printing.progress import Bar
+    from qcnlab.results.result import from_outcome
 
     reps = within("reps", reps, 1, MOST_REPS)
     jobs = within("jobs", jobs, 1, MOST_JOBS)
@@ -483,6 +483,25 @@ def _core_of(scenario: Scenario) -> _core.Scenario:
     return scenario._core
 
 
+def _shipped(name: str) -> _core.Scenario:
+    """Return a shipped scenario; say how to name the file where there is one of that name."""
+    try:
+        return _core.Scenario.shipped(name)
+    except ScenarioError:
+        if _is_file(name):
+            raise scenario_error(
+                f"unknown scenario '{name}'", hint=f"for the file of that name write ./{name}"
+            ) from None
+        raise
+
+
+def _is_file(name: str) -> bool:
+    try:
+        return Path(name).is_file()
+    except OSError:
+        return False
+
+
 def _is_path(text: str) -> bool:
     return "/" in text or "\\" in text or text.endswith(".toml")
 
@@ -496,7 +515,7 @@ def _read(name: str) -> bytes:
             "there is no such file", file=name, hint=_near(Path(name).stem)
         ) from None
     except OSError as error:
-        from qcnlab.folders import is_there
+        from qcnlab.files.folders import is_there
 
         own = Path(name) / "config.toml"
         hint = f"a run folder keeps its scenario as '{own}'" if is_there(own) else None

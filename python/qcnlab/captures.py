@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from qcnlab import _core, text
+from qcnlab import _core
 from qcnlab.errors import Error
-from qcnlab.progress import Bar
-from qcnlab.results import Result, from_outcome
+from qcnlab.printing import text
+from qcnlab.printing.progress import Bar
+from qcnlab.results.result import Result, from_outcome
 from qcnlab.values import MOST_JOBS, MOST_REPS, MOST_SEED, within
 
 if TYPE_CHECKING:
@@ -299,7 +300,7 @@ def held(capture: dict[str, Any], hosts: int = MOST_HOSTS) -> list[str]:
         words.append(f"the last frame would be sent at {ends}, after the end of the run")
     if capture["passed_over"]:
         reasons = ", ".join(capture["passed_over"])
-        words.append(f"passed over of {capture['frames_read']:,} frames: {reasons}")
+        words.append(f"of {capture['frames_read']:,} frames in the file, not sent: {reasons}")
     if capture["out_of_order"]:
         late = text.counted(capture["out_of_order"], "frame")
         most = text.duration(capture["out_of_order_s"])

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from qcnlab import _core, text
-from qcnlab.options import Json
+from qcnlab import _core
+from qcnlab.cli.options import Json
+from qcnlab.printing import text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

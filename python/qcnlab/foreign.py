@@ -119,6 +119,8 @@ class Endpoint(NamedTuple):
     """Octets of payload in a full packet."""
     longest_rtt: int = 0
     """The same as `base_rtt` on the longest way between two hosts, ps; at least `base_rtt`."""
+    hops: int = 0
+    """Switches on its path, the first of several; a host that reads slowly counts as one."""
 
 
 class Flight(NamedTuple):

@@ -251,6 +251,21 @@ test("a lesson prints with its figures, its plan and its answers", { skip }, asy
   await page.context().close();
 });
 
+test("on paper curves are dark on white whatever the screen has, and sources differ in dashes", { skip }, async () => {
+  const page = await lab(`scenario=${HOT}&${SHORT}&run=qcn&run=ecm`, { scheme: "dark" });
+  await ended(page);
+  const legend = () => page.locator(".legend line").first().getAttribute("stroke");
+  assert.equal(await legend(), "#56B4E9");
+  const curve = await picture(page);
+  await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+  assert.equal(await legend(), "#0072B2");
+  assert.notEqual(await picture(page), curve);
+  await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+  await page.waitForFunction(() => document.querySelector(".legend line").getAttribute("stroke") === "#56B4E9");
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+});
+
 test("a deadlock is told with its circle", { skip }, async () => {
   const page = await lab("lesson=7&scenario=deadlock-of-pfc-ring-40g&run=none");
   await ended(page);

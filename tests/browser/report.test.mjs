@@ -107,6 +107,12 @@ test("pages fit a telephone, in the dark, and paper", { skip }, async () => {
     await shot(page, `${name}-narrow-dark`);
     const pdf = await page.pdf({ format: "A4" });
     assert.ok(pdf.length > 10_000);
+    // In grey the lines of a figure differ in dashes or in width.
+    await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+    const marks = await page.evaluate(() => [...document.querySelectorAll(".u-legend")].map((legend) =>
+      [...legend.querySelectorAll(".u-marker line")].map((line) => `${line.getAttribute("stroke-dasharray")} ${line.getAttribute("stroke-width")}`)));
+    for (const legend of marks) assert.equal(new Set(legend).size, legend.length, legend.join(", "));
+    if (name === "report") assert.ok(Math.max(...marks.map((legend) => legend.length)) >= 4, "many lines");
     assert.deepEqual(page.faults, []);
     await page.context().close();
   }

@@ -13,7 +13,7 @@ before(async () => { if (!why) browser = await start(); });
 after(async () => { await browser?.close(); });
 
 test("pages open from disk and ask for nothing", { skip: why }, async () => {
-  for (const [name, file, width] of [["site-wide", "index.html", 1280], ["site-narrow", "docs/guide/sweeps.html", 390], ["site-gallery", "gallery/index.html", 1280]]) {
+  for (const [name, file, width] of [["site-wide", "index.html", 1280], ["site-narrow", "docs/guide/sweeps.html", 390], ["site-gallery", "docs/guide/gallery.html", 1280]]) {
     const page = await open(browser, join(HTML, file), { width });
     assert.ok((await page.locator("h1").count()) >= 1);
     const broken = await page.evaluate(() => [...document.images].filter((each) => each.complete && !each.naturalWidth).map((each) => each.src));

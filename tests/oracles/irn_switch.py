@@ -6,6 +6,10 @@ acknowledgement: what it expects, and what came. That or a timeout begins a reco
 sends the first packet that is missing, then each one below something that came, once, and new
 packets when no more is known to be missing. It ends when all that had been sent when it began has
 been acknowledged. The timeout is short while few packets are in flight.
+
+Where packets take several ways a missing one may be late. It is lost when so many packets beyond it
+are known to have come, counted one by one (RFC 6675), and when it has been waited for so long since
+then (RFC 8985). IRN has one packet and no wait.
 """
 
 from __future__ import annotations
@@ -19,10 +23,12 @@ from switch import Packet, Transfer, World
 
 @dataclass(frozen=True, kw_only=True)
 class IrnSetting(RoceSetting):
-    """The short timeout, ps, and how many packets are few."""
+    """The short timeout, ps, how many packets are few, and how reordering is borne."""
 
     rto_low: int = 100_000_000
     few: int = 0
+    threshold: int = 1
+    wait: int = 0
 
 
 @dataclass(frozen=True)
@@ -41,19 +47,27 @@ class IrnPair(QueuePair):
         self.came: set[int] = set()
         self.recovery: int | None = None
         self.scan = self.lost_below = 0
+        self.overtaken: dict[int, int] = {}
 
     def recover(self, lost_below: int) -> None:
         """Begin: what was not acknowledged below a number is known to be lost."""
         self.recovery, self.lost_below = self.highest, lost_below
         self.scan = self.una
 
+    def lost(self, number: int) -> bool:
+        """Return whether enough packets overtook a missing one, long enough ago."""
+        since = self.overtaken.get(number)
+        return since is not None and since + self.irn.wait <= self.world.now
+
     def missing(self) -> int | None:
         """Return the next packet that is known to be lost and was not sent again."""
-        below = max(self.came, default=0)
-        for number in range(max(self.scan, self.una), max(below, self.lost_below)):
-            if not self.settled(number):
+        for number in range(max(self.scan, self.una), self.highest):
+            if not self.settled(number) and (number < self.lost_below or self.lost(number)):
                 return number
         return None
+
+    def ready(self) -> bool:
+        return (self.recovery is not None and self.missing() is not None) or super().ready()
 
     def settled(self, number: int) -> bool:
         return number in self.came
@@ -86,10 +100,22 @@ class IrnPair(QueuePair):
             self.recovery = None
 
     def on_selective(self, came: int) -> None:
-        if came >= self.una:
+        if came > self.una:
             self.came.add(came)
-        if self.recovery is None:
+        now, beyond = self.world.now, sorted(number for number in self.came if number > self.una)
+        for number in range(self.una, beyond[-1] if beyond else 0):
+            overtakers = sum(other > number for other in beyond)
+            if overtakers >= self.irn.threshold and number not in self.overtaken:
+                self.overtaken[number] = now
+                if self.irn.wait > 0:
+                    self.world.at(now + self.irn.wait, self.on_waited)
+        self.on_waited()
+
+    def on_waited(self) -> None:
+        """Begin to recover, if the first missing packet is lost and nothing is recovered yet."""
+        if self.una < self.packets and self.recovery is None and self.lost(self.una):
             self.recover(self.una + 1)
+        self.wake()
 
 
 class IrnNetwork(Network):

@@ -53,6 +53,11 @@ rp.base_rtt = "{tau} ps"
 rp.beta = "{beta} B"
 """
 
+SWIFT = """name = "swift"
+rp.base_delay = "{base} ps"
+rp.fs_max = "{scaling} ps"
+"""
+
 DCTCP = """name = "dctcp"
 preset = "SIGCOMM2010"
 cp.threshold = "{k} B"
@@ -112,7 +117,7 @@ mark_at = "{mark_at}"
 def frames(flow: Transfer) -> str:
     """Return the traffic of a flow that nothing repairs."""
     assert isinstance(flow, Flow)
-    return f'kind = "list"\nframe = "{flow.frame_bytes} B"'
+    return f'arrivals = "list"\nframe = "{flow.frame_bytes} B"'
 
 
 def pausing(setting: PauseSetting, flows: Sequence[Flow], more: str = "") -> qcnlab.Scenario:
@@ -198,7 +203,8 @@ duration = "{HORIZON} ps"
 kind = "graph"
 {links}{routes}{memory}
 [[traffic]]
-kind = "roce_list"
+arrivals = "list"
+transport = "roce"
 cn_tag = false
 frame = "{setting.frame_bytes} B"
 headers = "{setting.header_bytes} B"

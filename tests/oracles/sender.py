@@ -31,6 +31,8 @@ class Spread(Limiter):
 
     time_reset: float = 15e9
     width: float = 0.3
+    time_width: float | None = None
+    """Of the timer's cycles, where it is another than the byte counter's."""
     first_too: bool = False
     """Whether the first cycle after a message is spread, too, which the law does not."""
     dice: random.Random = field(default_factory=random.Random)
@@ -42,6 +44,13 @@ class Spread(Limiter):
     def share(self, stage: int) -> float:
         """Return the length of the cycle that begins at a stage, of a full one."""
         return super().share(stage) * self.drawn()
+
+    def wake(self, now: float) -> None:
+        """End a timer cycle; the next one has the timer's spread."""
+        width = self.width
+        self.width = width if self.time_width is None else self.time_width
+        super().wake(now)
+        self.width = width
 
     def cnm(self, now: float, fb: int, offset: float) -> None:
         """Hear a message; the byte counter begins anew where the law lets it."""

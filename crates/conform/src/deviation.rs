@@ -5,6 +5,8 @@
 pub(super) enum Quirk {
     /// A CNM does not restart the timer.
     TimerKept,
+    /// Cycles of the timer have no spread.
+    TimerNotSpread,
     /// A CNM does not restart the byte counter.
     ByteCounterKept,
     /// A CNM does not move the target rate.

@@ -182,6 +182,18 @@ mod tests {
         FrameNumber::of(&packet(6, &segment))
     }
 
+    /// A header of 32 octets, with 12 of options such as time stamps, leaves 68 of 100 as data; one of 20 leaves 80.
+    #[test]
+    fn options_of_tcp_are_no_data() {
+        let with_header = |words: u8| {
+            let mut segment = vec![0xC0, 0, 0, 80, 0, 0, 0, 7, 0, 0, 0, 1, words << 4, 0x10];
+            segment.resize(100, 0);
+            FrameNumber::of(&packet(6, &segment)).map(|frame| (frame.number, frame.next))
+        };
+        assert_eq!(with_header(8), Some((7, 75)));
+        assert_eq!(with_header(5), Some((7, 87)));
+    }
+
     fn roce(opcode: u8, qp: u8, psn: u32) -> Option<FrameNumber> {
         let mut segment = vec![0xC0, 0, 0x12, 0xB7, 0, 0, 0, 0, opcode, 0, 0xFF, 0xFF, 0, 0, 0, qp, 0];
         segment.extend(&psn.to_be_bytes()[1..]);

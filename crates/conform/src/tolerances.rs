@@ -95,3 +95,20 @@ impl ConformOptions {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is set holds for captures of others and for ours, 0 too.
+    #[test]
+    fn what_is_set_counts_and_so_does_0() {
+        let of = |clock_ppm, uncaptured: Option<u64>| {
+            let tolerances = Tolerances { clock_ppm, uncaptured: uncaptured.map(Bytes::new), ..Tolerances::default() };
+            [false, true].map(|ours| (tolerances.clock_for(ours), tolerances.uncaptured_for(ours)))
+        };
+        assert_eq!(of(None, None), [(100.0, 4), (0.0, 0)]);
+        assert_eq!(of(Some(0.0), Some(0)), [(0.0, 0); 2]);
+        assert_eq!(of(Some(3.5), Some(8)), [(3.5, 8); 2]);
+    }
+}

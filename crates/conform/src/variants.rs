@@ -133,7 +133,7 @@ pub(super) fn of_reaction_point(law: &QcnLaw, measured: &[MeasuredParameter]) ->
 }
 
 /// Those of them that spread cycles otherwise.
-pub(super) fn of_spread(law: &QcnLaw) -> Vec<Variant> {
+fn of_spread(law: &QcnLaw) -> Vec<Variant> {
     let base = law.rp;
     let widths = [0.0, 0.1, 0.2, 0.4, 0.6, 1.0].into_iter().filter(|width| *width != base.jitter_width);
     let with = |jitter_width: f64| Variant {
@@ -142,6 +142,15 @@ pub(super) fn of_spread(law: &QcnLaw) -> Vec<Variant> {
         quirk: None,
     };
     widths.map(with).collect()
+}
+
+/// Those of them that spread cycles less, and no spread of the timer's.
+pub(super) fn of_narrower_spread(law: &QcnLaw) -> Vec<Variant> {
+    let mut all = of_spread(law);
+    all.retain(|variant| variant.law.rp.jitter_width < law.rp.jitter_width);
+    let (change, quirk) = ("cycles of the timer are not spread".to_owned(), Some(Quirk::TimerNotSpread));
+    all.push(Variant { change, law: law.clone(), quirk });
+    all
 }
 
 /// What is measured is known to a frame; people set round numbers.

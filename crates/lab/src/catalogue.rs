@@ -87,8 +87,8 @@ fn values(fields: &[Field], values: &[Option<Parameter>], form: fn(&Parameter) -
 
 fn section_parameters(section: &Section) -> Vec<Value> {
     let mut all = Vec::new();
-    if let Some(kind) = &section.kind {
-        let key = dotted(section.name, "kind");
+    for kind in section.kinds {
+        let key = dotted(section.name, kind.key);
         let default = kind.fallback.map(str::to_owned);
         all.push(word(&key, None, kind.about, default, kind.fallback.is_none(), &choices(kind.choices)));
         all.extend(of_kinds(kind).iter().map(|(field, note)| declared(section.name, field, note)));
@@ -113,8 +113,9 @@ fn of_kinds(kind: &KindKey) -> Vec<(&'static Field, String)> {
     }
     let note = |kinds: &[&str]| match kinds {
         all if all.len() == kind.choices.len() => String::new(),
-        [one] => format!(" Kind {one} only."),
-        several => format!(" Kinds {} only.", several.join(", ")),
+        [one] if kind.key == "kind" => format!(" Kind {one} only."),
+        several if kind.key == "kind" => format!(" Kinds {} only.", several.join(", ")),
+        several => format!(" With {} {} only.", kind.key, several.join(", ")),
     };
     each.into_iter().map(|(field, kinds)| (field, note(&kinds))).collect()
 }

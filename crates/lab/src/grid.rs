@@ -7,7 +7,7 @@
 use crate::scenario::{
     Assignment, Document, Recheck, ResolvedScenario, Scenario, ScenarioError, apply_read, reread, resolved, values,
 };
-use rayon::prelude::*;
+use crate::threads;
 use std::collections::HashMap;
 use std::ops::{AddAssign, Range};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -109,10 +109,10 @@ impl Grid {
 
     /// Checks the points at some positions of an order in which neighbours share most of their work, on all cores.
     pub fn check(&self, positions: Range<usize>) -> Checked {
-        let length = positions.len().div_ceil(2 * rayon::current_num_threads()).clamp(1, IN_A_ROW);
+        let length = positions.len().div_ceil(2 * threads::cores()).clamp(1, IN_A_ROW);
         let starts: Vec<usize> = positions.clone().step_by(length).collect();
         let row = |start: &usize| self.row(*start..positions.end.min(start + length));
-        let rows: Vec<Checked> = starts.par_iter().map(row).collect();
+        let rows = threads::map(&starts, row);
         rows.into_iter().fold(Checked::default(), |mut sum, row| {
             sum += row;
             sum
@@ -135,7 +135,7 @@ impl Grid {
     /// points can be run.
     pub fn along<T: Send>(&self, axis: usize, of: impl Fn(&Scenario) -> T + Sync) -> Vec<T> {
         let values: Vec<usize> = (0..self.axes[axis].texts.len()).collect();
-        let row = |values: &[usize]| {
+        let row = |values: &&[usize]| {
             let mut known = None;
             let at = |value: &usize| {
                 let mut at = vec![0; self.axes.len()];
@@ -148,7 +148,8 @@ impl Grid {
             };
             values.iter().map(at).collect::<Vec<T>>()
         };
-        values.par_chunks(IN_A_ROW).flat_map_iter(row).collect()
+        let rows: Vec<&[usize]> = values.chunks(IN_A_ROW).collect();
+        threads::map(&rows, row).into_iter().flatten().collect()
     }
 
     /// Return what has to be made anew where nothing but the value of an axis differs.

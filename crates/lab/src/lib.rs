@@ -47,6 +47,8 @@ mod shipped;
 mod stepping;
 mod tables;
 mod tasks;
+#[cfg(feature = "threads")]
+mod threads;
 pub mod topology;
 #[cfg(feature = "threads")]
 mod workers;
@@ -82,11 +84,13 @@ pub use replication::Replication;
 #[cfg(feature = "threads")]
 pub use run::run;
 pub use scenario::{
-    Adapters, BOTTLENECK, BicProbing, BicStep, Chain, CongestionAvoidance, Defence, DefenceMode, Domain, DomainFault,
-    Failure, FatTree, Fault, Feedback, FlowSpec, Graph, Hotspot, LONGEST, LeafSpine, Links, Multipath, OneSwitch,
-    Pairing, ParkingLot, Pause, PauseFault, PauseKind, PauseRule, PauseStorm, PauseTarget, Placement, PortDefence,
-    Record, RecoverGuard, Route, Routing, RttFrom, Scenario, ScenarioError, SharedBuffer, SharedBufferKind, Star,
-    Switches, TcpFlavour, Ties, Times, Topology, Traffic, TrafficKind, Tree, Watchdog, WatchdogAction, Wred,
+    Adapters, Arrivals, BOTTLENECK, BicProbing, BicStep, CaptureFrames, Chain, CollectiveOperation,
+    CongestionAvoidance, ConstantStream, Defence, DefenceMode, Domain, DomainFault, Failure, FatTree, Fault, Feedback,
+    FlowList, FlowSpec, Graph, Hotspot, IncastBursts, LONGEST, LeafSpine, Links, Multipath, NoTransport, OnOffStream,
+    OneSwitch, Pairing, ParkingLot, Pause, PauseFault, PauseKind, PauseRule, PauseStorm, PauseTarget, Placement,
+    PoissonStream, PortDefence, RandomFlows, Record, RecoverGuard, RoceTransport, Route, Routing, RttFrom, Saturated,
+    Scenario, ScenarioError, SharedBuffer, SharedBufferKind, Star, Switches, TcpFlavour, TcpTransport, Ties, Times,
+    Topology, Traffic, Transport, Tree, Watchdog, WatchdogAction, Wred,
 };
 pub use schema::schema_json;
 pub use shipped::{Shipped, shipped};

@@ -1,6 +1,6 @@
 //! What a scenario's replications gave, and their summary.
 
-use crate::metrics::METRICS;
+use crate::metrics::{CollectiveRun, METRICS};
 use crate::replication::Replication;
 use crate::scenario::Scenario;
 use qcnlab_sim::{Counters, Ending, Finished};
@@ -43,7 +43,7 @@ impl Outcome {
         }
         let total = |of: fn(&Counters) -> u64| -> u64 { self.replications.iter().map(|r| of(&r.done.counters)).sum() };
         let first = self.replications.first().map(|replication| &replication.fabric);
-        let summary = json!({
+        let mut summary = json!({
             "scenario": self.scenario.name,
             "title": self.scenario.title,
             "hash": self.scenario.hash(),
@@ -74,7 +74,26 @@ impl Outcome {
             },
             "cpu_s": self.cpu_s(),
         });
+        let collectives = self.collectives_json();
+        if !collectives.is_empty() {
+            summary["collectives"] = collectives.into();
+        }
         format!("{summary:#}\n")
+    }
+}
+
+impl Outcome {
+    /// How long each collective operation of each replication took, and why.
+    fn collectives_json(&self) -> Vec<Value> {
+        let mut all = Vec::new();
+        for (number, replication) in self.replications.iter().enumerate() {
+            for run in CollectiveRun::all(&self.scenario, &replication.fabric, &replication.done) {
+                let mut value = run.json();
+                value["replication"] = number.into();
+                all.push(value);
+            }
+        }
+        all
     }
 }
 

@@ -11,10 +11,99 @@ use qcnlab_schemes::params::{Choice, Fallback, Field, Kind, Range, Value as Para
 use qcnlab_schemes::registry::{Listing, PresetListing, catalogue};
 use qcnlab_units::Quantity;
 use serde_json::{Map, Value, json};
+use std::collections::{HashMap, HashSet};
 
 /// The schema (draft 2020-12) as JSON text, indented, with a final newline.
 pub fn schema_json() -> String {
-    format!("{:#}\n", schema())
+    format!("{:#}\n", shared(schema()))
+}
+
+/// Octets of JSON text from which a key's schema that occurs more than once stands once.
+const WORTH_SHARING: usize = 100;
+
+/// The same schema, with the schemas of keys that occur more than once under `$defs`.
+fn shared(schema: Value) -> Value {
+    let mut sharing = Sharing::default();
+    sharing.count(&schema, false);
+    sharing.names = schema["$defs"].as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect();
+    let mut schema = sharing.refer(schema, None);
+    if let Some(tables) = schema["$defs"].as_object_mut() {
+        tables.extend(sharing.once);
+    }
+    schema
+}
+
+/// The schemas of keys, by their JSON text.
+#[derive(Default)]
+struct Sharing {
+    /// How often each occurs.
+    occurs: HashMap<String, usize>,
+    /// The name of those that stand once.
+    name_of: HashMap<String, String>,
+    names: HashSet<String>,
+    /// Under their names, in the order in which they are first referred to.
+    once: Map<String, Value>,
+}
+
+impl Sharing {
+    fn count(&mut self, schema: &Value, of_key: bool) {
+        if of_key {
+            let text = schema.to_string();
+            if text.len() >= WORTH_SHARING {
+                *self.occurs.entry(text).or_default() += 1;
+            }
+        }
+        match schema {
+            Value::Object(all) => all.iter().for_each(|(word, inner)| match inner {
+                Value::Object(keys) if word == "properties" => keys.values().for_each(|key| self.count(key, true)),
+                _ => self.count(inner, false),
+            }),
+            Value::Array(all) => all.iter().for_each(|inner| self.count(inner, false)),
+            _ => {}
+        }
+    }
+
+    /// The schema with references to what occurs more than once; `key` is the name of the key that it is of, if any.
+    fn refer(&mut self, schema: Value, key: Option<&str>) -> Value {
+        let text = key.map(|_| schema.to_string());
+        if let (Some(text), Some(key)) = (text, key)
+            && self.occurs.get(&text).is_some_and(|times| *times > 1)
+        {
+            if !self.name_of.contains_key(&text) {
+                let name = self.free_name(key);
+                self.name_of.insert(text.clone(), name.clone());
+                let inner = self.refer(schema, None);
+                self.once.insert(name, inner);
+            }
+            return json!({"$ref": format!("#/$defs/{}", self.name_of[&text])});
+        }
+        match schema {
+            Value::Object(all) => all
+                .into_iter()
+                .map(|(word, inner)| match inner {
+                    Value::Object(keys) if word == "properties" => {
+                        let keys = keys.into_iter().map(|(key, of_key)| {
+                            let inner = self.refer(of_key, Some(&key));
+                            (key, inner)
+                        });
+                        (word, Value::Object(keys.collect()))
+                    }
+                    _ => (word, self.refer(inner, None)),
+                })
+                .collect(),
+            Value::Array(all) => all.into_iter().map(|inner| self.refer(inner, None)).collect(),
+            other => other,
+        }
+    }
+
+    /// The name of a key, with a number if another schema has that name.
+    fn free_name(&mut self, key: &str) -> String {
+        let numbered = (2..).map(|number| format!("{key}-{number}"));
+        let free = std::iter::once(key.to_owned()).chain(numbered).find(|name| !self.names.contains(name));
+        let name = free.unwrap_or_else(|| unreachable!("there are numbers enough"));
+        self.names.insert(name.clone());
+        name
+    }
 }
 
 fn schema() -> Value {
@@ -61,24 +150,24 @@ fn list(section: &Section, one: Value) -> Value {
 
 /// The schema of one table of a section.
 fn table(section: &Section) -> Value {
-    let mut one = match &section.kind {
-        None => object(properties(section.fields, written), &required(section.fields)),
-        Some(key) => {
-            let kinds = key.choices.iter().zip(key.fields).map(|(choice, own)| {
-                let mut all = Map::new();
-                all.insert("kind".to_owned(), constant(choice.name, &plain(choice.about)));
-                all.extend(properties(own, written));
-                all.extend(properties(section.fields, written));
-                let mut needed = required(own);
-                needed.extend(required(section.fields));
-                if key.fallback != Some(choice.name) {
-                    needed.push("kind");
-                }
-                object(all, &needed)
-            });
-            alternatives(kinds.collect())
+    let kinds = section.combinations().into_iter().map(|kinds| {
+        let (mut all, mut needed) = (Map::new(), Vec::new());
+        for (key, kind) in section.kinds.iter().zip(kinds) {
+            let (choice, own) = (&key.choices[kind], key.fields[kind]);
+            let mut chosen = constant(choice.name, &plain(choice.about));
+            match key.fallback == Some(choice.name) {
+                true => chosen["default"] = choice.name.into(),
+                false => needed.push(key.key),
+            }
+            all.insert(key.key.to_owned(), chosen);
+            all.extend(properties(own, written));
+            needed.extend(required(own));
         }
-    };
+        all.extend(properties(section.fields, written));
+        needed.extend(required(section.fields));
+        object(all, &needed)
+    });
+    let mut one = alternatives(kinds.collect());
     one["description"] = section.about.into();
     match one.get_mut("oneOf").and_then(Value::as_array_mut) {
         Some(kinds) => kinds.iter_mut().for_each(|kind| go_together(section.name, kind)),

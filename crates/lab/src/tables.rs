@@ -325,6 +325,10 @@ fn flows(from: &NamedOutcome) -> Table {
         let data = tallies().map(|tally| tally.tcp.as_ref().map(|tcp| of(tcp) as i64)).collect();
         Column { name, unit, data: Data::OptionalI64(data) }
     };
+    let of_roce = |name, unit, of: fn(&RoceTally) -> u64| {
+        let data = tallies().map(|tally| tally.roce.as_ref().map(|roce| of(roce) as i64)).collect();
+        Column { name, unit, data: Data::OptionalI64(data) }
+    };
     let share = |name, of: fn(&Shares) -> &Option<Vec<f64>>| {
         let all = from.outcome.replications.iter().flat_map(|run| {
             let shares = run.fabric.shares().and_then(|shares| of(shares).as_ref());
@@ -370,6 +374,8 @@ fn flows(from: &NamedOutcome) -> Table {
             count("refused_frames", |tally| tally.refused),
             of_transport("goodput_bytes", "B", |tcp| tcp.in_order_bytes, |roce| roce.acknowledged_bytes),
             of_transport("retransmitted_frames", "frames", |tcp| tcp.retransmitted, |roce| roce.retransmitted),
+            of_roce("spurious_frames", "frames", |roce| roce.spurious),
+            of_roce("reorder_peak_frames", "frames", |roce| roce.most_kept),
             of_tcp("fast_retransmits", "", |tcp| tcp.fast_retransmits),
             of_transport("timeouts", "", |tcp| tcp.timeouts, |roce| roce.timeouts),
         ],

@@ -10,6 +10,7 @@ use crate::fabric::Fabric;
 use crate::replication::{Replication, replicate};
 use crate::scenario::{Draw, Scenario};
 use crate::tasks::{Options, Task};
+use crate::threads;
 use qcnlab_schemes::registry::Config;
 use qcnlab_sim::Control;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -31,11 +32,7 @@ pub fn run_each(
     ended: impl Fn(usize, Result<Replication, RunError>) + Sync,
 ) -> Result<(), RunError> {
     Estimate::of_each(scenarios, tasks, options).check(options).map_err(RunError::Memory)?;
-    let jobs = options.jobs.unwrap_or(0);
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(jobs)
-        .build()
-        .map_err(|error| RunError::Threads { jobs, why: error.to_string() })?;
+    let jobs = options.jobs.filter(|jobs| *jobs > 0).unwrap_or_else(threads::cores).min(tasks.len());
     let shared = Shared::of(scenarios, tasks, options);
     let next = AtomicUsize::new(0);
     let work = || {
@@ -49,11 +46,11 @@ pub fn run_each(
         Config::Foreign(scheme) => Some(scheme),
         _ => None,
     });
-    pool.broadcast(|_| match foreign {
+    threads::on_each(jobs, || match foreign {
         Some(scheme) => scheme.on_thread(&mut || work()),
         None => work(),
-    });
-    Ok(())
+    })
+    .map_err(|error| RunError::Threads { jobs, why: error.to_string() })
 }
 
 /// What the replications of a scenario share.

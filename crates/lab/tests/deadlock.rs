@@ -25,7 +25,7 @@ input_memory = "100 KB"
 [pause]
 kind = "link"
 [[traffic]]
-kind = "saturated"
+arrivals = "saturated"
 from = "host{1..5}"
 to = "host{3..5}, host{1..2}"
 spread = "paired"
@@ -100,7 +100,7 @@ multipath = "frame"
 converges_after = "0 s"
 FAILURES
 [[traffic]]
-kind = "saturated"
+arrivals = "saturated"
 from = "host{1..8}"
 to = "host{3..4}, host{1..2}, host{7..8}, host{5..6}"
 spread = "paired"
@@ -143,7 +143,7 @@ fn drawn(joined: &[(u32, u32)], pairs: &BTreeSet<(u32, u32)>, down: Option<(u32,
     let links = joined.iter().map(|(a, b)| format!("[[link]]\nfrom = \"switch{a}\"\nto = \"switch{b}\"\n"));
     let flow = |(from, to): &(u32, u32)| {
         format!(
-            "[[traffic]]\nkind = \"saturated\"\nfrom = \"host{from}\"\nto = \"host{to}\"\nframe = \"1500 B\"\npriority = 3\n"
+            "[[traffic]]\narrivals = \"saturated\"\nfrom = \"host{from}\"\nto = \"host{to}\"\nframe = \"1500 B\"\npriority = 3\n"
         )
     };
     let failure = down.map(|(a, b)| format!("[[failure]]\nlink = \"switch{a}->switch{b}\"\nfrom = \"200 us\"\n"));

@@ -72,7 +72,7 @@ link = [
 switch = { output_buffer = "150 KB" }
 domain = { priorities = "3" }
 defence = [{ port = "a->h1", mode = "auto" }]
-traffic = [{ kind = "saturated", from = "h1", to = "slow, h2", frame = "1500 B", priority = 3 }]
+traffic = [{ arrivals = "saturated", from = "h1", to = "slow, h2", frame = "1500 B", priority = 3 }]
 scheme = { name = "qcn", preset = "IEEE_8021Q" }
 "#;
     let scenario = Scenario::parse(text, "two").unwrap_or_else(|error| panic!("{error}"));
@@ -107,7 +107,7 @@ link = [
 switch = { output_buffer = "150 KB" }
 domain = { priorities = "3" }
 defence = [{ port = "b->a", accepts_cn_tags = true }]
-traffic = [{ kind = "saturated", from = "h1", to = "h2, slow", frame = "1500 B", priority = 3 }]
+traffic = [{ arrivals = "saturated", from = "h1", to = "h2, slow", frame = "1500 B", priority = 3 }]
 scheme = { name = "qcn", preset = "IEEE_8021Q" }
 "#;
     let scenario = Scenario::parse(text, "two").unwrap_or_else(|error| panic!("{error}"));

@@ -109,7 +109,7 @@ hosts = 2
 rate = "10 Gb/s"
 delay = "1 us"
 [[traffic]]
-kind = "flows"
+arrivals = "flows"
 from = "*"
 to = "*"
 sizes = "20 KB"
@@ -154,7 +154,7 @@ delay = "0 s"
 [[switch]]
 input_memory = "3000 B"
 [[traffic]]
-kind = "constant"
+arrivals = "constant"
 from = "host1"
 to = "host2"
 rate = "10 Gb/s"

@@ -26,7 +26,7 @@ to = "b"
 multipath = "single"
 converges_after = "200.5 us"
 [[traffic]]
-kind = "saturated"
+arrivals = "saturated"
 from = "a"
 to = "b"
 frame = "1500 B"

@@ -214,7 +214,7 @@ rate = "40 Gb/s"
 rtt = "{rtt}"
 buffer = "4 MB"
 [[traffic]]
-kind = "saturated"
+arrivals = "saturated"
 from = "source{{1..{flows}}}"
 frame = "1000 B"
 start_jitter = "10 us"
@@ -251,7 +251,7 @@ fn gbps(outcome: &Outcome, flows: usize, from_ms: u64, until_ms: u64) -> Vec<Vec
 /// 100 ms. Means over 50 ms, which cover several of the sawteeth; within 15 percent of the share, every run.
 #[test]
 fn dcqcn_flows_converge_to_their_shares() {
-    let third = "[[traffic]]\nkind = \"saturated\"\nfrom = \"source3\"\nframe = \"1000 B\"\nstart = \"200 ms\"\n";
+    let third = "[[traffic]]\narrivals = \"saturated\"\nfrom = \"source3\"\nframe = \"1000 B\"\nstart = \"200 ms\"\n";
     let outcome = dcqcn(2, "4 us", "350 ms", third);
     for two in gbps(&outcome, 2, 150, 200) {
         assert!(two.iter().all(|rate| (17.0..=23.0).contains(rate)), "{two:?}");

@@ -15,7 +15,8 @@ output_buffer = "225 KB"
 [adapter]
 max_rps = 1
 [[traffic]]
-kind = "tcp_incast"
+arrivals = "incast"
+transport = "tcp"
 from = "host{2..9}"
 to = "host1"
 senders = 4
@@ -64,7 +65,8 @@ fn incast_runs_into_timeouts_and_with_qcn_it_does_not() {
 }
 
 const LIST: &str = r#"
-kind = "tcp_list"
+arrivals = "list"
+transport = "tcp"
 flows = """
 from,to,size,start,class
 host2,host1,1460 B,1 ms,5
@@ -78,7 +80,7 @@ initial_window = 1000
 /// Connections whose windows hold nothing back take the time of their frames alone.
 #[test]
 fn completion_times_are_those_of_the_last_octet_in_order() {
-    let start = INCAST.find("kind = \"tcp_incast\"").unwrap_or_else(|| panic!("incast"));
+    let start = INCAST.find("arrivals = \"incast\"\ntransport = \"tcp\"").unwrap_or_else(|| panic!("incast"));
     let end = INCAST.find("frame = ").unwrap_or_else(|| panic!("frame"));
     let text = format!("{}{LIST}{}", &INCAST[..start], &INCAST[end..].replace("initial_window = 2\n", ""));
     let outcome = outcome(&text, &["switch.output_buffer=2 MB"]);
@@ -97,9 +99,9 @@ fn completion_times_are_those_of_the_last_octet_in_order() {
 
 #[test]
 fn random_flows_go_over_connections() {
-    let start = INCAST.find("kind = \"tcp_incast\"").unwrap_or_else(|| panic!("incast"));
+    let start = INCAST.find("arrivals = \"incast\"\ntransport = \"tcp\"").unwrap_or_else(|| panic!("incast"));
     let end = INCAST.find("frame = ").unwrap_or_else(|| panic!("frame"));
-    let flows = "kind = \"tcp_flows\"\nfrom = \"*\"\nto = \"*\"\nsizes = \"20 KB\"\nload = 0.2\nstop = \"10 ms\"\n";
+    let flows = "arrivals = \"flows\"\ntransport = \"tcp\"\nfrom = \"*\"\nto = \"*\"\nsizes = \"20 KB\"\nload = 0.2\nstop = \"10 ms\"\n";
     let text = format!("{}{flows}{}", &INCAST[..start], &INCAST[end..]);
     let outcome = outcome(&text, &["duration=12 ms", "switch.output_buffer=2 MB"]);
     let done = &outcome.replications[0].done;

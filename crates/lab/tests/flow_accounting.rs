@@ -7,7 +7,7 @@ use qcnlab_lab::{Control, Data, Ending, METRICS, Options, Outcome, Scenario, run
 fn listed(flows: &str, keys: &str) -> String {
     format!(
         "title = \"Flows\"\nduration = \"1 ms\"\n{keys}[topology]\nkind = \"switch\"\nhosts = 3\nrate = \"10 Gb/s\"\n\
-         delay = \"1 us\"\n[[traffic]]\nkind = \"list\"\nframe = \"1500 B\"\npriority = 2\nflows = \"\"\"\n\
+         delay = \"1 us\"\n[[traffic]]\narrivals = \"list\"\nframe = \"1500 B\"\npriority = 2\nflows = \"\"\"\n\
          from,to,size,start,class\n{flows}\"\"\"\n[scheme]\nname = \"none\"\n"
     )
 }
@@ -79,13 +79,13 @@ fn every_flow_has_its_times_also_an_unfinished_one() {
 /// waits 8.8 ns for the one before it.
 #[test]
 fn messages_that_are_no_multiple_of_a_packet_have_their_times() {
-    let roce = "kind = \"roce_list\"\nframe = \"1048 B\"\nheaders = \"48 B\"\nack_frame = \"60 B\"\ncn_tag = false";
+    let roce = "arrivals = \"list\"\ntransport = \"roce\"\nframe = \"1048 B\"\nheaders = \"48 B\"\nack_frame = \"60 B\"\ncn_tag = false";
     let sizes = |sizes: [u64; 4]| {
         let flow = |(i, size): (usize, u64)| format!("host1,host3,{size} B,{} us,\n", 100 * i);
         sizes.into_iter().enumerate().map(flow).collect::<String>()
     };
     let of = |kind: &str, listing: &str| {
-        let text = listed(listing, "").replace("kind = \"list\"\nframe = \"1500 B\"", kind);
+        let text = listed(listing, "").replace("arrivals = \"list\"\nframe = \"1500 B\"", kind);
         let outcome = outcome(&text, &[]);
         ["alone_s", "standalone_s", "completion_s", "slowdown"].map(|name| column(&outcome, name))
     };
@@ -97,7 +97,8 @@ fn messages_that_are_no_multiple_of_a_packet_have_their_times() {
     assert_eq!(completion, "4174 5773 5821 7449");
     assert_eq!(slowdown, "1.0000 1.0000 1.0015 1.0000");
     // Segments of 1460 B have 40 B of headers, 1.2 us; that of 1 B 32.8 ns. Nothing is waited for that comes back.
-    let [alone, _, completion, slowdown] = of("kind = \"tcp_list\"\nframe = \"1500 B\"", &sizes([1, 1460, 1461, 2999]));
+    let [alone, _, completion, slowdown] =
+        of("arrivals = \"list\"\ntransport = \"tcp\"\nframe = \"1500 B\"", &sizes([1, 1460, 1461, 2999]));
     assert_eq!(alone, "2066 4400 4433 5695");
     assert_eq!((completion, &*slowdown), (alone, "1.0000 1.0000 1.0000 1.0000"));
 }
@@ -131,14 +132,14 @@ hosts = 6
 rate = "10 Gb/s"
 delay = "1 us"
 [[traffic]]
-kind = "flows"
+arrivals = "flows"
 from = "*"
 to = "*"
 sizes = "web_search"
 load = 0.5
 frame = "1500 B"
 [[traffic]]
-kind = "list"
+arrivals = "list"
 frame = "1500 B"
 flows = """
 from,to,size,start
@@ -176,15 +177,15 @@ fn loss_that_nothing_repairs_is_warned_of() {
     let warnings = |overrides: &[&str]| scenario(RANDOM.trim_start(), overrides).warnings();
     assert_eq!(warnings(&[]), Vec::<String>::new());
     let text = RANDOM.replace(
-        "[[traffic]]\nkind = \"flows\"",
-        "[switch]\noutput_buffer = \"150 KB\"\n[[traffic]]\nkind = \"flows\"",
+        "[[traffic]]\narrivals = \"flows\"",
+        "[switch]\noutput_buffer = \"150 KB\"\n[[traffic]]\narrivals = \"flows\"",
     );
     let limited = |overrides: &[&str]| scenario(text.trim_start(), overrides).warnings();
     let [first, second] = &limited(&[])[..] else { panic!("{:?}", limited(&[])) };
     assert!(first.starts_with("traffic.0 sends nothing again, and frames can be lost at switch->host"), "{first}");
     assert!(first.contains(" other ports: a flow that loses a frame never finishes"), "{first}");
     assert!(second.starts_with("traffic.1 sends nothing again, and frames can be lost at switch->host2: a flow"));
-    assert_eq!(limited(&["traffic.0.kind=tcp_flows"]).len(), 1);
+    assert_eq!(limited(&["traffic.0.transport=tcp"]).len(), 1);
     assert_eq!(limited(&["pause.kind=link", "switch.input_memory=150 KB"]), Vec::<String>::new());
 }
 
@@ -192,21 +193,22 @@ fn loss_that_nothing_repairs_is_warned_of() {
 #[test]
 fn lists_without_a_flow_are_warned_of() {
     let header = "from,to,size,start\n";
-    let with = |kind: &str, rows: &str| {
-        let text = RANDOM.replace("kind = \"list\"", &format!("kind = \"{kind}\""));
+    let with = |transport: &str, rows: &str| {
+        let list = format!("arrivals = \"list\"\ntransport = \"{transport}\"");
+        let text = RANDOM.replace("arrivals = \"list\"", &list);
         let first = text.find(header).expect("a header") + header.len();
         let last = text.rfind("\"\"\"").expect("an end");
         scenario(format!("{}{rows}{}", &text[..first], &text[last..]).trim_start(), &[]).warnings()
     };
-    for kind in ["list", "tcp_list", "roce_list"] {
+    for transport in ["none", "tcp", "roce"] {
         for rows in ["", "\n\n", "# host1,host2,1 KB,1 ms\n"] {
             assert_eq!(
-                with(kind, rows),
+                with(transport, rows),
                 ["traffic.1 sends nothing: its list of flows has a header and no flow below it"],
-                "{kind} {rows:?}"
+                "{transport} {rows:?}"
             );
         }
-        assert_eq!(with(kind, "\nhost1,host2,1 KB,1 ms\n"), Vec::<String>::new());
+        assert_eq!(with(transport, "\nhost1,host2,1 KB,1 ms\n"), Vec::<String>::new());
     }
 }
 
@@ -214,7 +216,7 @@ fn lists_without_a_flow_are_warned_of() {
 #[test]
 fn a_round_trip_no_shorter_than_the_run_is_warned_of() {
     let text = "duration = \"4 ms\"\n[topology]\nkind = \"star\"\nsources = 2\nrate = \"10 Gb/s\"\nrtt = \"10 us\"\n\
-                buffer = \"150 KB\"\n[[traffic]]\nkind = \"saturated\"\nframe = \"1500 B\"\n[scheme]\nname = \"qcn\"\n";
+                buffer = \"150 KB\"\n[[traffic]]\narrivals = \"saturated\"\nframe = \"1500 B\"\n[scheme]\nname = \"qcn\"\n";
     let warnings = |overrides: &[&str]| scenario(text, overrides).warnings();
     let said = ["topology.rtt (4 ms) is no shorter than the run (4 ms): nothing comes back to a source before it ends"];
     assert_eq!(warnings(&["topology.rtt=4 ms"]), said);
@@ -222,10 +224,11 @@ fn a_round_trip_no_shorter_than_the_run_is_warned_of() {
     assert_eq!(warnings(&["topology.rtt=5 ms", "seed=0"]).len(), 1);
 }
 
-/// Go-back-N where frames of a flow may overtake one another, on any of the ways that let them; nothing else is warned of.
+/// What takes a packet that comes late for lost, where frames of a flow may overtake one another: go-back-N that keeps nothing
+/// out of order, and selective repeat that takes the first that is overtaken for lost. Nothing else is warned of.
 #[test]
 fn repairs_that_frames_which_overtake_make_costly_are_warned_of() {
-    let text = RANDOM.replace("kind = \"flows\"", "kind = \"roce_flows\"");
+    let text = RANDOM.replace("arrivals = \"flows\"", "arrivals = \"flows\"\ntransport = \"roce\"");
     let warnings = |overrides: &[&str]| scenario(text.trim_start(), overrides).warnings();
     for multipath in ["frame", "round_robin", "flowlet"] {
         let spray = format!("routing.multipath={multipath}");
@@ -234,8 +237,18 @@ fn repairs_that_frames_which_overtake_make_costly_are_warned_of() {
             one.starts_with("traffic.0 repairs by go-back-N, and frames of a flow may overtake one another"),
             "{one}"
         );
-        assert!(one.ends_with("use recovery = \"selective_repeat\", or another routing.multipath"), "{one}");
-        assert_eq!(warnings(&[&spray, "traffic.0.recovery=selective_repeat"]), Vec::<String>::new());
+        let help = "use recovery = \"selective_repeat\", a reorder_buffer, or another routing.multipath";
+        assert!(one.ends_with(help), "{one}");
+        let [selective, threshold] = ["traffic.0.recovery=selective_repeat", "traffic.0.reordering_threshold=2"];
+        let [one] = &warnings(&[&spray, selective])[..] else { panic!("{multipath}") };
+        assert!(one.starts_with("traffic.0 takes a packet for lost when one other overtakes it"), "{one}");
+        for borne in [
+            &[selective, threshold][..],
+            &[selective, "traffic.0.reordering_window=1 us"],
+            &["traffic.0.reorder_buffer=1"],
+        ] {
+            assert_eq!(warnings(&[&[&*spray], borne].concat()), Vec::<String>::new());
+        }
     }
     assert_eq!(warnings(&[]), Vec::<String>::new());
     assert_eq!(warnings(&["routing.multipath=flow"]), Vec::<String>::new());
@@ -246,8 +259,9 @@ fn repairs_that_frames_which_overtake_make_costly_are_warned_of() {
 /// Heads must be shorter than the shortest packet that they are cut from.
 #[test]
 fn heads_as_long_as_the_frames_are_refused() {
-    let text = RANDOM.replace("kind = \"flows\"", "kind = \"roce_flows\"");
-    let text = text.replace("[[traffic]]\nkind = \"roce", "[switch]\ntrim_to = \"64 B\"\n[[traffic]]\nkind = \"roce");
+    let text = RANDOM.replace("arrivals = \"flows\"", "arrivals = \"flows\"\ntransport = \"roce\"");
+    let text = text
+        .replace("[[traffic]]\narrivals = \"flows", "[switch]\ntrim_to = \"64 B\"\n[[traffic]]\narrivals = \"flows");
     scenario(text.trim_start(), &["switch.trim_to=1499 B"]);
     let parsed = Scenario::parse(text.trim_start(), "file.toml").expect("a good file");
     for long in ["1500 B", "1501 B"] {
@@ -263,7 +277,7 @@ fn heads_as_long_as_the_frames_are_refused() {
 #[test]
 fn heads_that_claim_a_link_are_warned_of() {
     let text = "duration = \"1 ms\"\n[topology]\nkind = \"star\"\nsources = 16\nrate = \"100 Gb/s\"\nrtt = \"4 us\"\nbuffer = \"200 KB\"\n\
-                [switch]\ntrim_to = \"64 B\"\n[[traffic]]\nkind = \"roce\"\nframe = \"1048 B\"\nrecovery = \"selective_repeat\"\n\
+                [switch]\ntrim_to = \"64 B\"\n[[traffic]]\narrivals = \"saturated\"\ntransport = \"roce\"\nframe = \"1048 B\"\nrecovery = \"selective_repeat\"\n\
                 [scheme]\nname = \"none\"\n";
     let said = |overrides: &[&str]| scenario(text, overrides).warnings().join("\n");
     let all = said(&[]);
@@ -290,9 +304,9 @@ fn what_acts_nowhere_is_warned_of() {
         cuts.starts_with("switch.0.trim_to cuts RoCE packets, and no traffic is over RoCE: it acts nowhere"),
         "{cuts}"
     );
-    let roce = ["switch.trim_to=64 B", "traffic.0.kind=roce_flows"];
+    let roce = ["switch.trim_to=64 B", "traffic.0.transport=roce"];
     assert!(!said(&roce).contains("trim_to"));
-    let reps = ["routing.multipath=reps", "traffic.0.kind=roce_flows", "traffic.1.kind=roce_list", "scheme.name=hpcc"];
+    let reps = ["routing.multipath=reps", "traffic.0.transport=roce", "traffic.1.transport=roce", "scheme.name=hpcc"];
     let text = said(&reps);
     assert!(text.contains("the ports of scheme 'hpcc' mark none: it leaves those alone that lose packets"), "{text}");
     assert!(text.contains("traffic.0 repairs by go-back-N"), "{text}");

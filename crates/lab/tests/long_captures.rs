@@ -57,7 +57,7 @@ fn replayed(frames: u64) -> usize {
     written(&file.0, frames);
     let text = format!(
         "duration = \"300 ms\"\n[topology]\nkind = \"star\"\nsources = 1\nrate = \"10 Gb/s\"\nrtt = \"10 us\"\n\
-         buffer = \"150 KB\"\n[[traffic]]\nkind = \"capture\"\nfile = {:?}\nframe = \"1500 B\"\n[scheme]\n\
+         buffer = \"150 KB\"\n[[traffic]]\narrivals = \"capture\"\nfile = {:?}\nframe = \"1500 B\"\n[scheme]\n\
          name = \"none\"\n[record]\ntables = false\n",
         file.0.to_str().unwrap()
     );

@@ -67,20 +67,20 @@ kind = "{kind}"
 headroom = "{} B"
 reaction = "{reaction} ns"
 [[traffic]]
-kind = "saturated"
+arrivals = "saturated"
 from = "host{{2..{more}}}"
 to = "host1"
 frame = "{frame} B"
 start_jitter = "10 us"
 [[traffic]]
-kind = "saturated"
+arrivals = "saturated"
 from = "host{last}"
 to = "host1"
 frame = "{other} B"
 priority = {priority}
 start_jitter = "10 us"
 [[traffic]]
-kind = "saturated"
+arrivals = "saturated"
 from = "host1"
 to = "host{{2..{last}}}"
 frame = "{} B"

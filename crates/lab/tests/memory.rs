@@ -59,7 +59,7 @@ fn mesh_text(hosts: u32, traffic: &str) -> String {
 fn listed() -> Scenario {
     let rows: String = (1..=8).map(|host| format!("host{host},host{},30 GB,0 us\n", host % 8 + 1)).collect();
     let pairs = "from = \"host*\"\n        to = \"host*\"\n        ";
-    let list = format!("kind = \"list\"\nflows = \"\"\"\nfrom,to,size,start\n{rows}\"\"\"");
+    let list = format!("arrivals = \"list\"\nflows = \"\"\"\nfrom,to,size,start\n{rows}\"\"\"");
     Scenario::parse(&mesh_text(8, &list).replace(pairs, ""), "list").unwrap()
 }
 
@@ -93,7 +93,7 @@ fn it_is_flat_in_simulated_time() {
 #[test]
 fn the_estimate_is_near() {
     let _alone = alone();
-    let constant = "kind = \"constant\"\nrate = \"10 kb/s\"";
+    let constant = "arrivals = \"constant\"\nrate = \"10 kb/s\"";
     let dense = ["record.tables=true", "record.queue_every=1 us", "duration=200 ms"];
     let every_queue = ["duration=2 ms", "record.tables=true", "record.queues=*", "record.queue_every=10 us"];
     let many = |name: &str, sources: &str| shipped(name, &["duration=1 ms", sources, "traffic.rate=1 Mb/s"]);
@@ -103,11 +103,11 @@ fn the_estimate_is_near() {
         ("a fat-tree", shipped("w4-fat-tree-k8-cbr", &["duration=1 ms"])),
         ("a fat-tree's queues", shipped("w4-fat-tree-k8-cbr", &every_queue)),
         ("many flows", mesh(100, constant)),
-        ("many connections", mesh(60, "kind = \"tcp\"")),
+        ("many connections", mesh(60, "arrivals = \"saturated\"\ntransport = \"tcp\"")),
         ("dense tables", shipped("w1-10-senders-cbr", &dense)),
         ("tables of a hotspot", shipped("og-hotspot-2src-10g-to-500m-rtt10us", &[])),
         ("ECM's messages", shipped("og-hotspot-2src-10g-to-500m-rtt10us", &["scheme.name=ecm"])),
-        ("flows of 30 GB", mesh(40, "kind = \"saturated\"\nsize = \"30 GB\"")),
+        ("flows of 30 GB", mesh(40, "arrivals = \"saturated\"\nsize = \"30 GB\"")),
         ("a list of flows of 30 GB", listed()),
         ("pauses", shipped("w5-10-senders-cbr-qcn-pfc", &["duration=10 ms"])),
     ];

@@ -21,7 +21,7 @@ receive_rate = "1 Gb/s"
 [pause]
 kind = "link"
 [[traffic]]
-kind = "saturated"
+arrivals = "saturated"
 from = "host{2..4}"
 to = "host1"
 frame = "1500 B"
@@ -111,7 +111,9 @@ fn tables_of_pause_hold_for_the_first_that_fits() {
 /// start behind it.
 #[test]
 fn connections_and_marks_work_through_receive_buffers() {
-    let tcp = SLOW.replace("only = \"host1\"\n", "").replace("kind = \"saturated\"", "kind = \"tcp\"");
+    let tcp = SLOW
+        .replace("only = \"host1\"\n", "")
+        .replace("arrivals = \"saturated\"", "arrivals = \"saturated\"\ntransport = \"tcp\"");
     let tcp = tcp.replace("[scheme]\nname = \"none\"", "[feedback]\nkind = \"frames\"\n[scheme]\nname = \"dcqcn\"");
     let scenario = Scenario::parse(tcp.trim_start(), "tcp.toml").unwrap_or_else(|error| panic!("{error}"));
     let outcome = run(&[scenario], &Options::default(), &Control::default()).unwrap_or_else(|error| panic!("{error}"));

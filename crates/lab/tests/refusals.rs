@@ -109,12 +109,12 @@ fn check(name: &str, good: &str, count: usize) {
 
 #[test]
 fn every_fault_of_a_hotspot_is_said() {
-    check("hotspot", HOTSPOT, 88);
+    check("hotspot", HOTSPOT, 98);
 }
 
 #[test]
 fn every_fault_of_a_fabric_is_said() {
-    check("fabric", FABRIC, 106);
+    check("fabric", FABRIC, 109);
 }
 
 #[test]
@@ -226,8 +226,8 @@ fn a_bad_line_of_a_flow_file_is_named() {
     let csv = folder.join("bad.csv");
     std::fs::write(&csv, "from,to,size,start\nnode1,node5,10 KB,1 ms\nnode2,node5,10 KB,2\n").expect("a file");
     let text = FABRIC.replacen(
-        "kind = \"constant\"\nfrom = \"node{1..4}\"\nto = \"node5\"\nrate = \"5 Gb/s\"",
-        "kind = \"list\"\nflows = \"bad.csv\"",
+        "arrivals = \"constant\"\nfrom = \"node{1..4}\"\nto = \"node5\"\nrate = \"5 Gb/s\"",
+        "arrivals = \"list\"\nflows = \"bad.csv\"",
         1,
     );
     let name = folder.join("file.toml").display().to_string();
@@ -270,8 +270,8 @@ fn a_key_without_end_is_refused() {
 fn a_listed_flow_that_never_starts_is_named() {
     let list = |start: &str| {
         let rows = format!("from,to,size,start\\nsource1,sink,1 KB,0 s\\nsource2,sink,1 KB,{start}\\n");
-        let traffic = format!("kind = \"list\"\nflows = \"{rows}\"");
-        Scenario::parse(&HOTSPOT.replacen("kind = \"saturated\"", &traffic, 1), "file.toml")
+        let traffic = format!("arrivals = \"list\"\nflows = \"{rows}\"");
+        Scenario::parse(&HOTSPOT.replacen("arrivals = \"saturated\"", &traffic, 1), "file.toml")
     };
     assert!(list("2.499 s").is_ok());
     let late = list("2.5 s").unwrap_err().message();
@@ -286,8 +286,8 @@ fn an_empty_file_of_sizes_is_named() {
     fs::create_dir_all(&folder).unwrap();
     let said = |octets: &str| {
         fs::write(folder.join("sizes.csv"), octets).unwrap();
-        let traffic = "kind = \"flows\"\nsizes = \"sizes.csv\"\nload = 0.5";
-        let text = HOTSPOT.replacen("kind = \"saturated\"", traffic, 1);
+        let traffic = "arrivals = \"flows\"\nsizes = \"sizes.csv\"\nload = 0.5";
+        let text = HOTSPOT.replacen("arrivals = \"saturated\"", traffic, 1);
         let error = Scenario::parse(&text, folder.join("file.toml").to_str().unwrap()).unwrap_err();
         error.message().split("sizes.csv").nth(1).unwrap().to_owned()
     };

@@ -43,7 +43,7 @@ name = "none"
 /// Bursts of three sources, which overload the 10 Gb/s behind them: queues, and frames lost. They begin at odd times, so
 /// that no two frames reach the switch at one instant.
 fn origin(changes: &[&str]) -> Scenario {
-    let traffic = "[[traffic]]\nkind = \"on_off\"\nrate = \"8 Gb/s\"\non = \"40 us\"\noff = \"60 us\"\nframe = \"1500 B\"\nstart_jitter = \"30 us\"";
+    let traffic = "[[traffic]]\narrivals = \"on_off\"\nrate = \"8 Gb/s\"\non = \"40 us\"\noff = \"60 us\"\nframe = \"1500 B\"\nstart_jitter = \"30 us\"";
     Scenario::parse(&format!("duration = \"4 ms\"\n{STAR}\n{traffic}"), "origin.toml")
         .unwrap()
         .with_overrides(changes)
@@ -55,7 +55,7 @@ const HOSTS: &str = "address,host\n10.0.0.1,source1\n10.0.0.2,source2\n10.0.0.3,
 
 fn replaying(keys: &str) -> String {
     format!(
-        "duration = \"5 ms\"\n{STAR}\n[[traffic]]\nkind = \"capture\"\nfile = \"c.pcapng\"\nframe = \"1500 B\"\n{keys}"
+        "duration = \"5 ms\"\n{STAR}\n[[traffic]]\narrivals = \"capture\"\nfile = \"c.pcapng\"\nframe = \"1500 B\"\n{keys}"
     )
 }
 

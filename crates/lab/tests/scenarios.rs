@@ -1,7 +1,7 @@
 //! Scenarios survive their own text, and overrides do what they say.
 
 use proptest::prelude::*;
-use qcnlab_lab::{Feedback, Scenario, Shipped, Star, Topology, TrafficKind, shipped};
+use qcnlab_lab::{Arrivals, ConstantStream, Feedback, Scenario, Shipped, Star, Topology, shipped};
 use qcnlab_schemes::registry::{Config, catalogue};
 use qcnlab_units::{BitRate, Bytes, Span};
 
@@ -60,8 +60,8 @@ fn a_shipped_file_says_what_its_scenario_says() {
 }
 
 /// What the hotspot's traffic is, and what it is for schemes that hear of acknowledgements.
-const PLAIN: &str = "traffic.kind=saturated";
-const OVER_ROCE: &str = "traffic.kind=roce";
+const PLAIN: &str = "traffic.transport=none";
+const OVER_ROCE: &str = "traffic.transport=roce";
 
 #[test]
 fn every_scheme_and_preset_survives() {
@@ -101,7 +101,8 @@ buffer = "150 KB"
 frame_overhead = "0 B"
 
 [[traffic]]
-kind = "saturated"
+arrivals = "saturated"
+transport = "none"
 from = "source*"
 to = "sink"
 spread = "each"
@@ -236,8 +237,8 @@ fn kinds_bring_their_own_keys() {
         with(&base, &["feedback.kind=frames"]).feedback,
         Feedback::Frames { frame: Bytes::new(64), priority: 7 }
     );
-    let constant = with(&base, &["traffic.kind=constant", "traffic.rate=9 Gb/s"]);
-    assert_eq!(constant.traffic[0].kind, TrafficKind::Constant { rate: BitRate::gbps(9) });
+    let constant = with(&base, &["traffic.arrivals=constant", "traffic.rate=9 Gb/s"]);
+    assert_eq!(constant.traffic[0].arrivals, Arrivals::Constant(ConstantStream { rate: BitRate::gbps(9) }));
     survives(&constant);
 }
 
@@ -261,18 +262,18 @@ multipath = "frame"
 [adapter]
 max_rps = 2
 [[traffic]]
-kind = "list"
+arrivals = "list"
 flows = "flows.csv"
 frame = "1500 B"
 [[traffic]]
-kind = "flows"
+arrivals = "flows"
 from = "*"
 to = "*"
 sizes = "sizes.csv"
 load = 0.1
 frame = "1500 B"
 [[traffic]]
-kind = "incast"
+arrivals = "incast"
 from = "*"
 to = "host16"
 size = "20 KB"
@@ -435,7 +436,7 @@ fn the_resolved_text_says_derived_watermarks_and_can_be_read() {
         [pause]
         kind = "link"
         [[traffic]]
-        kind = "saturated"
+        arrivals = "saturated"
         from = "host{1..2}"
         to = "host3"
         frame = "1500 B"

@@ -84,13 +84,13 @@ hosts = 4
 rate = "10 Gb/s"
 delay = "1 us"
 [[traffic]]
-kind = "constant"
+arrivals = "constant"
 from = "host{1..2}"
 to = "host3"
 rate = "4 Gb/s"
 frame = "1500 B"
 [[traffic]]
-kind = "constant"
+arrivals = "constant"
 from = "host1"
 to = "host4"
 rate = "1 Gb/s"

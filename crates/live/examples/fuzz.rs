@@ -33,7 +33,8 @@ rates_every = "1 ms"
 queue_every = "100 us"
 
 [[traffic]]
-kind = "tcp"
+arrivals = "saturated"
+transport = "tcp"
 frame = "1500 B"
 priority = 3
 

@@ -42,7 +42,7 @@ rtt = "1 us"
 buffer = "4 MB"
 
 [[traffic]]
-kind = "saturated"
+arrivals = "saturated"
 frame = "1500 B"
 
 [record]

@@ -28,7 +28,7 @@ fn hotspot() -> String {
 
 /// The star for 40 ms with other traffic than its own, and tables behind it.
 fn star_with(traffic: &str, tables: &str) -> String {
-    let own = "[[traffic]]\nkind = \"saturated\"\nframe = \"1500 B\"\n";
+    let own = "[[traffic]]\narrivals = \"saturated\"\nframe = \"1500 B\"\n";
     assert!(STAR.contains(own));
     format!("duration = \"40 ms\"\n{}\n{tables}", STAR.replace(own, traffic))
 }
@@ -187,12 +187,12 @@ high = "200 KB"
 headroom = "2 MB"
 
 [[traffic]]
-kind = "saturated"
+arrivals = "saturated"
 frame = "1500 B"
 priority = 3
 
 [[traffic]]
-kind = "constant"
+arrivals = "constant"
 rate = "0.5 Gb/s"
 frame = "1500 B"
 priority = 5
@@ -237,12 +237,14 @@ fn pfc_stops_its_class_and_no_other() {
 fn tcp_delivers_every_octet() {
     let traffic = r#"
 [[traffic]]
-kind = "tcp"
+arrivals = "saturated"
+transport = "tcp"
 from = "source1"
 frame = "1500 B"
 
 [[traffic]]
-kind = "tcp"
+arrivals = "saturated"
+transport = "tcp"
 from = "source2"
 frame = "1500 B"
 size = "4 MB"
@@ -321,12 +323,14 @@ fn the_kernel_shaper_is_slower_after_each_cnm() {
 fn tcp_through_the_kernel_shaper_arrives_whole() {
     let traffic = r#"
 [[traffic]]
-kind = "tcp"
+arrivals = "saturated"
+transport = "tcp"
 from = "source1"
 frame = "1500 B"
 
 [[traffic]]
-kind = "tcp"
+arrivals = "saturated"
+transport = "tcp"
 from = "source1"
 frame = "1500 B"
 size = "1500 KB"
@@ -381,7 +385,8 @@ delay = "1 us"
 output_buffer = "300 KB"
 
 [[traffic]]
-kind = "tcp_incast"
+arrivals = "incast"
+transport = "tcp"
 from = "host{2..4}"
 to = "host1"
 senders = 3
@@ -390,7 +395,7 @@ period = "20 ms"
 frame = "1500 B"
 
 [[traffic]]
-kind = "saturated"
+arrivals = "saturated"
 from = "host1"
 to = "host2"
 size = "300 KB"
@@ -478,8 +483,9 @@ fn feedback_at_the_switch_and_in_the_card() {
 /// One host of three was taken over and sends hostile frames at full rate, into the switch and into its own adapter.
 /// Everything goes on, each kind is counted, and the TCP of the others arrives octet by octet.
 fn hostile_frames_at_full_rate_stop_nobody_else() {
-    let text =
-        hotspot().replace("sources = 2", "sources = 3").replace("kind = \"saturated\"", "priority = 3\nkind = \"tcp\"");
+    let text = hotspot()
+        .replace("sources = 2", "sources = 3")
+        .replace("arrivals = \"saturated\"", "priority = 3\narrivals = \"saturated\"\ntransport = \"tcp\"");
     let text = format!("{text}\n[feedback]\nkind = \"frames\"\n\n[domain]\npriorities = \"3\"\n");
     let intruder = Some(Intruder { host: "source3".to_owned(), seed: 1 });
     let run = live(&text, &LiveOptions { intruder, real_time: false, ..LiveOptions::default() });

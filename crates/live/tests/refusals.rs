@@ -20,12 +20,12 @@ struct Lacking {
 
 const LACKING: &[Lacking] = &[
     Lacking {
-        changes: &["traffic.kind=roce", "scheme.name=none"],
+        changes: &["traffic.transport=roce", "scheme.name=none"],
         tables: "",
         said: "live flows are datagrams or TCP connections; use another kind of traffic than roce",
     },
     Lacking {
-        changes: &["traffic.kind=tcp", "topology.sources=401"],
+        changes: &["traffic.transport=tcp", "topology.sources=401"],
         tables: "",
         said: "401 TCP connections are more than 400, each with two threads; draw fewer flows",
     },
@@ -125,7 +125,7 @@ delay = "1 us"
 #[test]
 fn ways_that_live_switches_do_not_know_are_refused_in_words() {
     let options = LiveOptions::default();
-    let traffic = "kind = \"saturated\"\nfrom = \"host1\"\nto = \"host9\"\nframe = \"1500 B\"";
+    let traffic = "arrivals = \"saturated\"\nfrom = \"host1\"\nto = \"host9\"\nframe = \"1500 B\"";
     let spread = fabric(&format!("{TWO_SPINES}\n[routing]\nmultipath = \"frame\""), traffic);
     let said = "the flow host1->host9 has several paths; live switches know one way to each host: set routing.multipath to \"single\"";
     assert_eq!(refusal(&spread, &options), said);
@@ -135,7 +135,7 @@ fn ways_that_live_switches_do_not_know_are_refused_in_words() {
 /// host would send all of them over one.
 #[test]
 fn flows_to_one_host_take_one_way() {
-    let traffic = "kind = \"saturated\"\nfrom = \"host{1..8}\"\nto = \"host9\"\nframe = \"1500 B\"";
+    let traffic = "arrivals = \"saturated\"\nfrom = \"host{1..8}\"\nto = \"host9\"\nframe = \"1500 B\"";
     let said = refusal(&fabric(TWO_SPINES, traffic), &LiveOptions::default());
     assert_eq!(
         said,
@@ -148,7 +148,7 @@ fn flows_to_one_host_take_one_way() {
 #[test]
 fn more_flows_than_ports_are_refused_in_words() {
     let flows: String = (0..16_385).map(|_| "source1,sink,1 KB,0 s\\n").collect();
-    let list = format!("kind = \"list\"\nflows = \"from,to,size,start\\n{flows}\"\nframe = \"1500 B\"");
+    let list = format!("arrivals = \"list\"\nflows = \"from,to,size,start\\n{flows}\"\nframe = \"1500 B\"");
     let links = "[topology]\nkind = \"star\"\nsources = 1\nrate = \"10 Gb/s\"\nrtt = \"20 us\"\nbuffer = \"1 MB\"";
     let said = "16385 flows are more than ports of UDP and TCP tell apart; have 16384 at most";
     assert_eq!(refusal(&fabric(links, &list), &LiveOptions::default()), said);
@@ -171,7 +171,7 @@ fn capture() -> PathBuf {
 #[test]
 fn captures_as_traffic_are_refused_in_words() {
     let path = capture();
-    let traffic = format!("kind = \"capture\"\nfile = \"{}\"\nframe = \"1500 B\"", path.display());
+    let traffic = format!("arrivals = \"capture\"\nfile = \"{}\"\nframe = \"1500 B\"", path.display());
     let links = "[topology]\nkind = \"star\"\nsources = 1\nrate = \"10 Gb/s\"\nrtt = \"20 us\"\nbuffer = \"1 MB\"";
     let said = refusal(&fabric(links, &traffic), &LiveOptions::default());
     let _ = std::fs::remove_file(&path);
@@ -206,7 +206,7 @@ fn what_iperf3_does_not_make_is_refused_in_words() {
     let options = LiveOptions { traffic: TrafficSource::Iperf3, ..LiveOptions::default() };
     let short = "iperf3 needs a run of 3 s; set a longer duration or a larger --scale";
     assert_eq!(refusal(&star(&[], ""), &options), short);
-    let poisson = star(&["duration=40 ms", "traffic.kind=poisson", "traffic.rate=1 Gb/s"], "");
+    let poisson = star(&["duration=40 ms", "traffic.arrivals=poisson", "traffic.rate=1 Gb/s"], "");
     let said = "iperf3 sends TCP, constant and saturated traffic; the flow source1 has another kind: use --traffic own";
     assert_eq!(refusal(&poisson, &options), said);
 }
@@ -220,7 +220,7 @@ fn a_prefix_that_leads_elsewhere_is_refused_in_words() {
     assert_eq!(said, "the prefix '../../x' has a '/', and names of network namespaces have none; choose another");
 }
 
-/// Each scheme of the registry runs or is refused by name: a new one wants a line here.
+/// Each scheme of the registry runs, or is refused by name and with what live frames do not carry.
 #[test]
 fn schemes_whose_signals_have_no_frames_are_refused_by_name() {
     let signal = |scheme: &str, kind: &str| {
@@ -231,27 +231,26 @@ fn schemes_whose_signals_have_no_frames_are_refused_by_name() {
     let transport = |scheme: &str| {
         format!("the scheme {scheme} hears of acknowledgements; live adapters do not tell it: use another scheme")
     };
+    let mut refused = Vec::new();
     for listing in catalogue() {
         let name = listing.name;
-        let said = match name {
-            "none" | "qcn" | "qcn_byte_counter" | "qcn_timer" | "qcn_fb_hat" | "af_qcn" | "ecm_plus" | "nic_fb" => {
-                continue;
-            }
-            "dctcp" | "hpcc" | "timely" => transport(name),
-            "ecm" | "ecm_q" | "e2cm" => signal(name, "BCN"),
-            "dcqcn" => signal(name, "CNP"),
-            "fb99" => signal(name, "push-back"),
-            "fecn" => signal(name, "returned probe"),
-            "qcn_plus" => signal(name, "probe answer"),
-            "qcn_sonar" => signal(name, "echo"),
-            "qcn_three_point" => signal(name, "reflection"),
-            _ => panic!("{name} is new: does it run live?"),
+        let frameless = listing.hears.iter().find(|kind| !["CNM", "queue length"].contains(&kind.name()));
+        let carrier = if listing.events.is_empty() { "none" } else { "roce" };
+        let said = match frameless {
+            Some(kind) => signal(name, kind.name()),
+            None if !listing.events.is_empty() => transport(name),
+            None => continue,
         };
-        let kind = if matches!(name, "dctcp" | "hpcc" | "timely") { "roce" } else { "saturated" };
         let text =
             format!("{TEN_MS}{STAR}").replace("name = \"qcn\"\npreset = \"DECK001\"", &format!("name = \"{name}\""));
-        let text = text.replace("saturated", kind);
+        let text =
+            text.replace("arrivals = \"saturated\"", &format!("arrivals = \"saturated\"\ntransport = \"{carrier}\""));
         let scenario = Scenario::parse(&text, "test.toml");
         assert_eq!(refusal(&scenario.expect("the simulator can run it"), &LiveOptions::default()), said);
+        refused.push(name);
     }
+    for name in ["dctcp", "dcqcn", "ecm", "fb99"] {
+        assert!(refused.contains(&name), "{name} in {refused:?}");
+    }
+    assert!(!refused.contains(&"qcn"), "{refused:?}");
 }

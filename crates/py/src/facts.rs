@@ -72,8 +72,8 @@ tuples!(
 );
 
 pub(crate) fn endpoint<'py>(py: Python<'py>, endpoint: &Endpoint) -> PyResult<Bound<'py, PyAny>> {
-    let Endpoint { line_rate, base_rtt, longest_rtt, mtu } = endpoint;
-    let fields = (line_rate.get(), base_rtt.ps(), mtu.get(), longest_rtt.ps());
+    let Endpoint { line_rate, base_rtt, longest_rtt, mtu, hops } = endpoint;
+    let fields = (line_rate.get(), base_rtt.ps(), mtu.get(), longest_rtt.ps(), *hops);
     Tuples::get(py)?.Endpoint.bind(py).call1(fields)
 }
 

@@ -20,6 +20,9 @@ pub struct Endpoint {
     pub longest_rtt: Span,
     /// Octets of payload in a full packet (MTU).
     pub mtu: Bytes,
+    /// Switches on its path, the first where there are several; a host that reads slowly counts as one. 0 where they are
+    /// not known.
+    pub hops: u32,
 }
 
 impl Endpoint {
@@ -32,7 +35,7 @@ impl Endpoint {
 impl From<BitRate> for Endpoint {
     /// A host of which only the line rate is known, with packets of 1500 octets.
     fn from(line_rate: BitRate) -> Endpoint {
-        Endpoint { line_rate, base_rtt: Span::ZERO, longest_rtt: Span::ZERO, mtu: Bytes::new(1500) }
+        Endpoint { line_rate, base_rtt: Span::ZERO, longest_rtt: Span::ZERO, mtu: Bytes::new(1500), hops: 0 }
     }
 }
 
@@ -237,6 +240,7 @@ mod tests {
             base_rtt: Span::from_us(13),
             longest_rtt: Span::from_us(13),
             mtu: Bytes::new(1000),
+            hops: 1,
         };
         assert_eq!(endpoint.bdp(), Bytes::new(162_500));
         assert_eq!(Endpoint::from(BitRate::gbps(100)).bdp(), Bytes::new(1500));

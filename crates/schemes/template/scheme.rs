@@ -4,7 +4,7 @@
 //! drift timer; where a scheme raises its rates in other ways, too, it is off in the presets.
 //!
 //! A scheme that hears of acknowledgements, or permits a window, says so in `capabilities` and implements `on_transport`
-//! and `window` beside the rest: `family/dctcp.rs` is one. It runs over traffic of kind roce.
+//! and `window` beside the rest: `family/dctcp.rs` is one. It runs over traffic with transport roce.
 //!
 //! Source: deck and slide, paper or clause; a row in docs/reference/sources.md says what the short name means.
 

@@ -29,6 +29,23 @@ impl Arrived {
         self.beyond.last().map_or(self.expected, |last| last.end)
     }
 
+    /// How many numbers beyond the first missing one are here.
+    pub(crate) fn kept(&self) -> u32 {
+        self.beyond.iter().map(|range| range.end - range.start).sum()
+    }
+
+    /// The number below which every missing one has been overtaken by `count` others; the first missing one if it has not.
+    pub(crate) fn overtaken_by(&self, count: u32) -> u32 {
+        let mut left = count.max(1);
+        for range in self.beyond.iter().rev() {
+            match left.checked_sub(range.end - range.start) {
+                None | Some(0) => return range.end - left,
+                Some(rest) => left = rest,
+            }
+        }
+        self.expected
+    }
+
     /// The first number from `from` on that is missing.
     pub(crate) fn missing_from(&self, from: u32) -> u32 {
         let from = from.max(self.expected);
@@ -107,5 +124,15 @@ mod tests {
         assert_eq!((arrived.expected(), arrived.beyond()), (4, std::slice::from_ref(&(5..6))));
         assert!(arrived.insert(4));
         assert_eq!((arrived.expected(), arrived.has_hole()), (6, false));
+    }
+
+    /// 0 is here, 1 is missing, 2, 3 and 6 are here: one of them is not below 6, two not below 3, three not below 2.
+    #[test]
+    fn those_that_were_overtaken_are_counted_from_the_top() {
+        let mut arrived = Arrived::default();
+        assert_eq!((arrived.kept(), arrived.overtaken_by(1)), (0, 0));
+        [0, 2, 3, 6].into_iter().for_each(|number| assert!(arrived.insert(number)));
+        assert_eq!(arrived.kept(), 3);
+        assert_eq!([0, 1, 2, 3, 4, u32::MAX].map(|count| arrived.overtaken_by(count)), [6, 6, 3, 2, 1, 1]);
     }
 }

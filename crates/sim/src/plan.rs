@@ -460,6 +460,23 @@ pub enum Process {
     },
 }
 
+impl Process {
+    /// Return the rate of its frames, without overhead; of on/off traffic that while on.
+    pub const fn rate(&self) -> BitRate {
+        match *self {
+            Process::Constant { rate } | Process::Poisson { rate } | Process::OnOff { rate, .. } => rate,
+        }
+    }
+
+    /// Return the mean rate of its frames, bit/s.
+    pub fn mean_bps(&self) -> f64 {
+        match *self {
+            Process::Constant { rate } | Process::Poisson { rate } => rate.as_f64(),
+            Process::OnOff { rate, on, off, .. } => rate.as_f64() * on.seconds() / (on.seconds() + off.seconds()),
+        }
+    }
+}
+
 /// A flow that starts when others have completed, and its [`FlowPlan::start`] has passed since then. Its traffic and theirs
 /// are [`Traffic::Roce`].
 #[derive(Clone, Debug, PartialEq, Eq)]

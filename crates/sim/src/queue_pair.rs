@@ -32,6 +32,8 @@ pub(crate) struct QueuePair {
     pub(crate) unanswered: Unanswered,
     /// When the last octet reached the receiver; [`Instant::NEVER`] before.
     pub(crate) received: Instant,
+    /// When the packet that completed the message was sent, and its octets.
+    pub(crate) completing: (Instant, u16),
 }
 
 /// Packets that reached a receiver since its last acknowledgement.
@@ -63,6 +65,7 @@ impl QueuePair {
             wake: Instant::NEVER,
             unanswered: Unanswered::default(),
             received: Instant::NEVER,
+            completing: (Instant::NEVER, 0),
         }
     }
 
@@ -191,7 +194,7 @@ mod tests {
     fn pair_under(scheme: &str, preset: Option<&str>) -> QueuePair {
         let rtt = Span::from_us(10);
         let endpoint =
-            Endpoint { line_rate: BitRate::gbps(100), base_rtt: rtt, longest_rtt: rtt, mtu: Bytes::new(1000) };
+            Endpoint { line_rate: BitRate::gbps(100), base_rtt: rtt, longest_rtt: rtt, mtu: Bytes::new(1000), hops: 1 };
         let mut pair = pair();
         pair.join(&Config::find(scheme, preset).unwrap().reaction_point(endpoint));
         pair

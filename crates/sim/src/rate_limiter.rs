@@ -43,5 +43,6 @@ fn endpoint(plan: &Plan, flow: &FlowPlan) -> Endpoint {
     let links = |sum: Span, link: LinkPlan| sum + link.round_trip(flow.frame);
     let base_rtt = flow.paths[0].iter().map(|port| (&plan.ports[*port as usize]).into()).fold(Span::ZERO, links);
     let longest_rtt = plan.longest_way.iter().copied().fold(Span::ZERO, links).max(base_rtt);
-    Endpoint { line_rate, base_rtt, longest_rtt, mtu: config.payload }
+    let hops = flow.paths[0].len() as u32 - 1;
+    Endpoint { line_rate, base_rtt, longest_rtt, mtu: config.payload, hops }
 }

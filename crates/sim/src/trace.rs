@@ -238,8 +238,16 @@ pub struct RoceTally {
     pub timeouts: u64,
     /// Packets that were cut to their heads, as the sender heard.
     pub trimmed: u64,
+    /// Packets that reached the receiver although it had them.
+    pub spurious: u64,
+    /// The most packets that the receiver kept out of order at once.
+    pub most_kept: u64,
     /// When the last octet reached the receiver; [`Instant::NEVER`] if that did not happen.
     pub received: Instant,
+    /// When the packet that completed the message left its sender; [`Instant::NEVER`] if none did.
+    pub last_sent: Instant,
+    /// Octets of that packet.
+    pub last_octets: u64,
 }
 
 /// Totals of one congestion point.

@@ -19,6 +19,7 @@
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
+use std::ops::{Index, IndexMut};
 
 /// Number of an entity.
 pub type Entity = u32;
@@ -128,9 +129,28 @@ impl Slot {
     }
 }
 
+/// What is kept of each entity, which alone opens it.
+struct Slots(Vec<Slot>);
+
+impl Index<Entity> for Slots {
+    type Output = Slot;
+
+    #[inline(always)]
+    fn index(&self, entity: Entity) -> &Slot {
+        &self.0[entity as usize]
+    }
+}
+
+impl IndexMut<Entity> for Slots {
+    #[inline(always)]
+    fn index_mut(&mut self, entity: Entity) -> &mut Slot {
+        &mut self.0[entity as usize]
+    }
+}
+
 /// The pending events of a run.
 pub struct Wheel {
-    slots: Vec<Slot>,
+    slots: Slots,
     /// A bucket of the first level is two to the power of this wide, ps.
     shift: u32,
     heads: Box<[[u32; BUCKETS]; LEVELS]>,
@@ -152,16 +172,16 @@ impl Wheel {
 
     /// A wheel for entities `0..entities`, with nothing pending. At one instant the lower number comes first.
     pub fn new(entities: usize) -> Wheel {
-        Wheel::of(vec![Slot::new(Tie::default()); entities])
+        Wheel::of(Slots(vec![Slot::new(Tie::default()); entities]))
     }
 
     /// A wheel for as many entities as `ties`, with nothing pending. At one instant the lower kind comes first, and
     /// the order within a kind is drawn.
     pub fn drawing(ties: impl IntoIterator<Item = Tie>) -> Wheel {
-        Wheel::of(ties.into_iter().map(Slot::new).collect())
+        Wheel::of(Slots(ties.into_iter().map(Slot::new).collect()))
     }
 
-    fn of(slots: Vec<Slot>) -> Wheel {
+    fn of(slots: Slots) -> Wheel {
         Wheel {
             slots,
             shift: WIDEST,
@@ -197,7 +217,7 @@ impl Wheel {
     #[inline]
     pub fn set(&mut self, entity: Entity, time: u64) {
         let bucket = time >> self.shift;
-        if self.is_near(bucket) && self.slots[entity as usize].location == IDLE {
+        if self.is_near(bucket) && self.slots[entity].location == IDLE {
             self.link::<0>(entity, time, bucket as usize);
         } else {
             self.replace(entity, time);
@@ -207,7 +227,7 @@ impl Wheel {
     /// As [`set`](Wheel::set), whatever the entity has pending and however far `time` is.
     #[inline(never)]
     fn replace(&mut self, entity: Entity, time: u64) {
-        let slot = self.slots[entity as usize];
+        let slot = self.slots[entity];
         if slot.location != IDLE {
             if slot.time == time {
                 return;
@@ -218,7 +238,7 @@ impl Wheel {
                 if self.is_near(bucket) {
                     return self.link::<0>(entity, time, bucket as usize);
                 }
-                self.slots[entity as usize].location = IDLE;
+                self.slots[entity].location = IDLE;
             } else {
                 self.clear(entity);
             }
@@ -230,7 +250,7 @@ impl Wheel {
 
     /// Takes the entity's pending event away.
     pub fn clear(&mut self, entity: Entity) {
-        let slot = self.slots[entity as usize];
+        let slot = self.slots[entity];
         match slot.location {
             IDLE => return,
             LATE => {}
@@ -240,7 +260,7 @@ impl Wheel {
             }
             _ => self.unlink(slot),
         }
-        self.slots[entity as usize].location = IDLE;
+        self.slots[entity].location = IDLE;
     }
 
     /// Takes an event out of the list of its bucket.
@@ -248,10 +268,10 @@ impl Wheel {
     fn unlink(&mut self, slot: Slot) {
         let Slot { next, prev, location, .. } = slot;
         if next != NONE {
-            self.slots[next as usize].prev = prev;
+            self.slots[next].prev = prev;
         }
         if prev != NONE {
-            self.slots[prev as usize].next = next;
+            self.slots[prev].next = next;
             return;
         }
         let (level, bucket) = (location as usize / BUCKETS % LEVELS, location as usize % BUCKETS);
@@ -271,14 +291,14 @@ impl Wheel {
                     return Some(event);
                 }
                 if let Some(Pending { time, entity, .. }) = self.open.pop() {
-                    self.slots[entity as usize].location = IDLE;
+                    self.slots[entity].location = IDLE;
                     return Some((time, entity));
                 }
             }
             // Most buckets hold one event or two, which need not pass through the open list.
             if let Some(bucket) = self.after(0) {
                 let entity = self.heads[0][bucket];
-                let slot = &mut self.slots[entity as usize];
+                let slot = &mut self.slots[entity];
                 let next = slot.next;
                 if next == NONE {
                     slot.location = IDLE;
@@ -288,7 +308,7 @@ impl Wheel {
                     self.current = self.current & !(BUCKETS as u64 - 1) | bucket as u64;
                     return Some((time, entity));
                 }
-                if self.slots[next as usize].next == NONE {
+                if self.slots[next].next == NONE {
                     return Some(self.pop_of_two(bucket, entity, next));
                 }
             }
@@ -302,22 +322,22 @@ impl Wheel {
     /// the current one yet, so that what is set for it meanwhile joins its list.
     #[inline]
     fn pop_of_two(&mut self, bucket: usize, newer: Entity, older: Entity) -> (u64, Entity) {
-        let of = |entity: Entity| self.pending(entity, self.slots[entity as usize].time);
+        let of = |entity: Entity| self.pending(entity, self.slots[entity].time);
         let newer_first = of(newer) < of(older);
         let (first, stays) = if newer_first { (newer, older) } else { (older, newer) };
-        let left = &mut self.slots[stays as usize];
+        let left = &mut self.slots[stays];
         (left.next, left.prev) = (NONE, NONE);
         self.heads[0][bucket] = stays;
         // The first bucket of a round is emptied as the round begins, so this one is not it.
         self.current = self.current & !(BUCKETS as u64 - 1) | (bucket as u64 - 1);
-        let taken = &mut self.slots[first as usize];
+        let taken = &mut self.slots[first];
         taken.location = IDLE;
         (taken.time, first)
     }
 
     #[inline(always)]
     fn pending(&self, entity: Entity, time: u64) -> Pending {
-        Pending { time, entity, tie: self.slots[entity as usize].tie }
+        Pending { time, entity, tie: self.slots[entity].tie }
     }
 
     /// The entity whose event would come first at `time`.
@@ -349,26 +369,26 @@ impl Wheel {
         let index = bucket % BUCKETS;
         let head = std::mem::replace(&mut self.heads[LEVEL][index], entity);
         if head != NONE {
-            self.slots[head as usize].prev = entity;
+            self.slots[head].prev = entity;
         } else {
             self.mark(LEVEL, index);
         }
-        let slot = &mut self.slots[entity as usize];
+        let slot = &mut self.slots[entity];
         (slot.time, slot.next, slot.prev) = (time, head, NONE);
         slot.location = (LEVEL * BUCKETS + index) as u32;
     }
 
     #[inline]
     fn insert_late(&mut self, entity: Entity, time: u64) {
-        self.slots[entity as usize].time = time;
-        self.slots[entity as usize].location = LATE;
+        self.slots[entity].time = time;
+        self.slots[entity].location = LATE;
         self.late.push(Reverse(self.pending(entity, time)));
     }
 
     /// Takes the earliest late event, if it comes before the open ones.
     fn pop_late(&mut self) -> Option<(u64, Entity)> {
         while let Some(Reverse(event)) = self.late.peek().copied() {
-            let slot = &mut self.slots[event.entity as usize];
+            let slot = &mut self.slots[event.entity];
             let pending = slot.location == LATE && slot.time == event.time;
             if pending && self.open.last().is_some_and(|open| *open < event) {
                 return None;
@@ -452,7 +472,7 @@ impl Wheel {
         let mut at = std::mem::replace(&mut self.heads[0][bucket], NONE);
         self.unmark(0, bucket);
         while at != NONE {
-            let slot = &mut self.slots[at as usize];
+            let slot = &mut self.slots[at];
             slot.location = OPEN;
             self.open.push(Pending { time: slot.time, entity: at, tie: slot.tie });
             at = slot.next;
@@ -467,7 +487,7 @@ impl Wheel {
         let mut at = std::mem::replace(&mut self.heads[level][bucket], NONE);
         self.unmark(level, bucket);
         while at != NONE {
-            let Slot { time, next, .. } = self.slots[at as usize];
+            let Slot { time, next, .. } = self.slots[at];
             self.insert(at, time);
             at = next;
         }

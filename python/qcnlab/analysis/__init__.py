@@ -24,10 +24,11 @@ from qcnlab.analysis.fluid import models as fluid_models
 from qcnlab.analysis.lag import LagLoop, delay_family, sampling_family, ultimate_gain
 from qcnlab.analysis.loops import Loop, Margins
 from qcnlab.analysis.model import Equilibrium, Model, ScenarioModel
-from qcnlab.analysis.overlay import Overlay, Verdict, overlay
+from qcnlab.analysis.overlay import Overlay, overlay
 from qcnlab.analysis.qcn import Qcn, QcnEquilibrium
 from qcnlab.analysis.responses import Bode, Nyquist, Response, Step, Trajectory
 from qcnlab.analysis.timely import Timely
+from qcnlab.analysis.verdict import Verdict
 
 __all__ = [
     "Bode",

@@ -333,7 +333,7 @@ def _star(
         "warmup": f"{SETTLED_S} s",
         "seed": known.tree["seed"],
         "topology": topology | known.kind.STAR | {"buffer": f"{factor * int(size)} {unit}"},
-        "traffic": [{"kind": "saturated", "frame": frame, "start_jitter": "12 us"}],
+        "traffic": [{"arrivals": "saturated", "frame": frame, "start_jitter": "12 us"}],
         "scheme": model.scaled_scheme(scheme, factor),
         "record": {"queue_every": f"{EVERY_S * 1e6:.0f} us"},
     }
@@ -360,7 +360,7 @@ def _fluid_swings(
     noise: bool,
 ) -> tuple[Array, Array | None]:
     """Return the fluid's smallest swing of several starts, and the largest."""
-    from qcnlab.progress import Bar
+    from qcnlab.printing.progress import Bar
 
     swings = np.full((len(models), len(rtts_s)), math.nan)
     largest, several = swings.copy(), False

@@ -2,21 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from qcnlab.analysis.draw import line_style, title
-from qcnlab.notebook import ShownFigure
-from qcnlab.plots import FAINT, INK, style
+from qcnlab.figures.notebook import ShownFigure
+from qcnlab.figures.plots import FAINT, INK, style
 
 if TYPE_CHECKING:
-    from qcnlab.analysis.boundary import Boundary
+    from qcnlab.analysis.responses import Array
 
 
-def boundary_figure(edges: Boundary, swing: float) -> Figure:
+class Edges(Protocol):
+    """What is drawn of an edge of stability."""
+
+    @property
+    def title(self) -> str:
+        """One line for people."""
+
+    @property
+    def rtts_s(self) -> tuple[float, ...]:
+        """RTTs that were run, s."""
+
+    @property
+    def packets_swing(self) -> Array:
+        """How far the packets' queue swings, as a share of its level; shape (sources, RTTs)."""
+
+    def __getitem__(self, name: str) -> Array:
+        """Return a column: `sources`, `packets_s`, `fluid_s` or `linear_s`."""
+
+
+def boundary_figure(edges: Edges, swing: float) -> Figure:
     """Return a figure of the edges over N, with a filled mark for each run whose queue swings."""
     n = edges["sources"]
     with style():

@@ -6,10 +6,11 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from qcnlab import text
 from qcnlab.analysis.boundary import Boundary, boundary
-from qcnlab.analysis.overlay import Overlay, Verdict, overlay
+from qcnlab.analysis.overlay import Overlay, overlay
 from qcnlab.analysis.spans import span
+from qcnlab.analysis.verdict import Verdict
+from qcnlab.printing import text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,7 +46,7 @@ def sweep(
 def _write(
     folder: Path, scenario: Scenario, summary: dict[str, Any], name: str, figure: Figure
 ) -> None:
-    from qcnlab.plots import save
+    from qcnlab.figures.plots import save
 
     (folder / "config.toml").write_text(scenario.to_toml(), encoding="utf-8")
     words = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False)

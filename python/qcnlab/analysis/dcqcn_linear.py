@@ -23,14 +23,74 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from qcnlab.analysis.polynomials import Array, product, total
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from qcnlab.analysis.dcqcn import Dcqcn
+
+class Parameters(Protocol):
+    """DCQCN's parameters, and its state of rest by the marking probability; units as in `Dcqcn`."""
+
+    @property
+    def sources(self) -> int:
+        """N."""
+
+    @property
+    def capacity_bps(self) -> float:
+        """C, bit/s."""
+
+    @property
+    def frame_bytes(self) -> float:
+        """Octets of a frame."""
+
+    @property
+    def k_min_bytes(self) -> float:
+        """Queue at which marking begins, B."""
+
+    @property
+    def k_max_bytes(self) -> float:
+        """Queue at which the ramp of marking ends, B."""
+
+    @property
+    def p_max(self) -> float:
+        """Marking probability at the end of the ramp."""
+
+    @property
+    def g(self) -> float:
+        """Weight of a new sample in alpha."""
+
+    @property
+    def cut_interval_s(self) -> float:
+        """tau, s."""
+
+    @property
+    def alpha_interval_s(self) -> float:
+        """tau', s."""
+
+    @property
+    def timer_s(self) -> float:
+        """T, s."""
+
+    @property
+    def cycle_bytes(self) -> float:
+        """B."""
+
+    @property
+    def ai_rate_bps(self) -> float:
+        """RAI, bit/s."""
+
+    @property
+    def fast_recovery_cycles(self) -> int:
+        """F."""
+
+    def target_gap(self, p: float) -> float:
+        """Return the target rate less the current rate at rest with marking `p`, frames/s."""
+
+    def alpha_at(self, p: float) -> float:
+        """Return alpha at rest with marking `p`."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +148,7 @@ def cycles(p: float, rate: float, frames: float, seconds: float) -> Slopes:
     )
 
 
-def linear(model: Dcqcn, p: float) -> Linear:
+def linear(model: Parameters, p: float) -> Linear:
     """Return the exact linear equations at marking probability `p` and a rate of C / N."""
     bits = 8 * model.frame_bytes
     rate, rai = model.capacity_bps / bits / model.sources, model.ai_rate_bps / bits
@@ -125,7 +185,7 @@ def linear(model: Dcqcn, p: float) -> Linear:
     )
 
 
-def exact(model: Dcqcn, p: float) -> tuple[Array, Array]:
+def exact(model: Parameters, p: float) -> tuple[Array, Array]:
     """Return numerator and denominator of the exact loop at marking probability `p`."""
     at = linear(model, p)
     ramp = (model.k_max_bytes - model.k_min_bytes) / model.frame_bytes
@@ -136,13 +196,13 @@ def exact(model: Dcqcn, p: float) -> tuple[Array, Array]:
     return -_driven(at, inputs), den
 
 
-def difference(model: Dcqcn, p: float) -> tuple[Array, Array]:
+def difference(model: Parameters, p: float) -> tuple[Array, Array]:
     """Return the loop of the difference of two sources' rates, which the queue does not feel."""
     at = linear(model, p)
     return -_driven(at, [[rate] for rate in at.by_rate]), _alone(at)
 
 
-def published(model: Dcqcn, p: float) -> tuple[Array, Array]:
+def published(model: Parameters, p: float) -> tuple[Array, Array]:
     """Return numerator and denominator of the loop, as in the authors' `stability.m`."""
     n, bits = float(model.sources), 8 * model.frame_bytes
     c = model.capacity_bps / bits

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from qcnlab.notebook import ShownFigure
-from qcnlab.plots import DASHES, FAINT, INK, SOURCES, above, style
+from qcnlab.figures.notebook import ShownFigure
+from qcnlab.figures.plots import DASHES, FAINT, INK, SOURCES, above, style
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from matplotlib.axes import Axes
 
-    from qcnlab.analysis.loops import Loop
     from qcnlab.analysis.polynomials import Array
-    from qcnlab.analysis.responses import Bode, Nyquist, Response, Step
 
 COLORS = (*SOURCES[:4], INK, SOURCES[5])
 LINES = (*DASHES, (0, (8, 2)), (0, (3, 1, 1, 1, 1, 1)))
@@ -26,12 +24,75 @@ WIDE, SQUARE = (7.2, 3.0), (3.5, 3.2)
 CHARACTERS_PER_INCH = 12
 
 
+class Drawn(Protocol):
+    """Columns of one length; the first is the axis."""
+
+    @property
+    def title(self) -> str:
+        """One line for people."""
+
+    @property
+    def columns(self) -> Mapping[str, Array]:
+        """Name to values."""
+
+    @property
+    def units(self) -> Mapping[str, str]:
+        """Name to unit."""
+
+    def __getitem__(self, name: str) -> Array:
+        """Return a column."""
+
+
+class DrawnStep(Drawn, Protocol):
+    """A step response."""
+
+    @property
+    def settles_at(self) -> float | None:
+        """The last value of a stable loop."""
+
+
+class DrawnMargins(Protocol):
+    """What a figure of a loop says of its margins."""
+
+    @property
+    def unstable_poles(self) -> int | None:
+        """Closed-loop poles in the right half plane; `None` if there are infinitely many."""
+
+    @property
+    def gain_crossover_rad_per_s(self) -> float | None:
+        """Where |L| = 1."""
+
+    @property
+    def verdict(self) -> str:
+        """One sentence."""
+
+
+class DrawnLoop(Protocol):
+    """An open loop with what is drawn of it."""
+
+    @property
+    def title(self) -> str:
+        """One line for people."""
+
+    def margins(self) -> DrawnMargins:
+        """Return its margins."""
+
+    def bode(self, frequency: Array | None = None) -> Drawn:
+        """Return gain and phase over frequency, rad/s."""
+
+    def nyquist(self) -> Drawn:
+        """Return L(jw)."""
+
+    def step(self, end: float | None = None) -> DrawnStep:
+        """Return the step response up to `end`, s."""
+
+
 def line_style(index: int) -> dict[str, Any]:
     """Return colour and dashes of line `index`; the dashes alone tell lines apart in grey."""
     return {"color": COLORS[index % len(COLORS)], "ls": LINES[index % len(LINES)], "lw": 1.2}
 
 
-def bode(spectrum: Bode) -> Figure:
+def bode(spectrum: Drawn) -> Figure:
     """Return a figure of gain and phase over frequency."""
     with style():
         figure = ShownFigure(figsize=(3.5, 3.6), layout="constrained")
@@ -42,7 +103,7 @@ def bode(spectrum: Bode) -> Figure:
     return figure
 
 
-def nyquist_plane(curve: Nyquist) -> Figure:
+def nyquist_plane(curve: Drawn) -> Figure:
     """Return a figure of L(jw) near -1."""
     with style():
         figure = ShownFigure(figsize=SQUARE, layout="constrained")
@@ -51,7 +112,7 @@ def nyquist_plane(curve: Nyquist) -> Figure:
     return figure
 
 
-def step(response: Step) -> Figure:
+def step(response: DrawnStep) -> Figure:
     """Return a figure of one step response."""
     with style():
         figure = ShownFigure(figsize=SQUARE, layout="constrained")
@@ -60,7 +121,7 @@ def step(response: Step) -> Figure:
     return figure
 
 
-def loop(of: Loop) -> Figure:
+def loop(of: DrawnLoop) -> Figure:
     """Return a figure of gain and phase, Nyquist and step response of a loop."""
     margins = of.margins()
     with style():
@@ -80,7 +141,7 @@ def loop(of: Loop) -> Figure:
 
 
 def family(
-    loops: Sequence[Loop], labels: Sequence[str], heading: str, end: float, top: float = 2.6
+    loops: Sequence[DrawnLoop], labels: Sequence[str], heading: str, end: float, top: float = 2.6
 ) -> Figure:
     """Return a figure of step responses (to `end`) and Bode gain and phase of several loops.
 
@@ -106,7 +167,7 @@ def family(
 
 def steps(
     axes: Axes,
-    responses: Sequence[Step],
+    responses: Sequence[DrawnStep],
     labels: Sequence[str] | None = None,
     top: float = float("inf"),
 ) -> None:
@@ -128,7 +189,7 @@ def steps(
         axes.legend(**above(3))
 
 
-def bode_gain(axes: Axes, spectrum: Bode, line: dict[str, Any] | None = None) -> None:
+def bode_gain(axes: Axes, spectrum: Drawn, line: dict[str, Any] | None = None) -> None:
     """Draw |L| over frequency, with the line |L| = 1."""
     axes.loglog(spectrum["frequency_rad_per_s"], spectrum["gain"], **(line or line_style(0)))
     axes.axhline(1.0, color=INK, lw=0.7, ls=(0, (1, 2)))
@@ -136,7 +197,7 @@ def bode_gain(axes: Axes, spectrum: Bode, line: dict[str, Any] | None = None) ->
     axes.margins(x=0)
 
 
-def bode_phase(axes: Axes, spectrum: Bode, line: dict[str, Any] | None = None) -> None:
+def bode_phase(axes: Axes, spectrum: Drawn, line: dict[str, Any] | None = None) -> None:
     """Draw the phase over frequency, with the line at -180 degrees."""
     axes.semilogx(spectrum["frequency_rad_per_s"], spectrum["phase_deg"], **(line or line_style(0)))
     axes.axhline(-180.0, color=INK, lw=0.7, ls=(0, (1, 2)))
@@ -147,7 +208,7 @@ def bode_phase(axes: Axes, spectrum: Bode, line: dict[str, Any] | None = None) -
     axes.margins(x=0)
 
 
-def nyquist(axes: Axes, curve: Nyquist) -> None:
+def nyquist(axes: Axes, curve: Drawn) -> None:
     """Draw L(jw) near -1, with the unit circle."""
     angle: Array = np.linspace(0, 2 * np.pi, 200)
     axes.plot(np.cos(angle), np.sin(angle), color=FAINT, lw=0.7, ls=(0, (1, 2)))
@@ -183,7 +244,7 @@ def with_unit(word: str, unit: str) -> str:
     return f"{word} ({unit})" if unit else word
 
 
-def columns(response: Response, names: Sequence[str]) -> Figure:
+def columns(response: Drawn, names: Sequence[str]) -> Figure:
     """Return a figure with a panel for each of some columns over the first one."""
     axis = next(iter(response.columns))
     with style():
@@ -200,14 +261,14 @@ def columns(response: Response, names: Sequence[str]) -> Figure:
     return figure
 
 
-def _near_crossover(of: Loop) -> Bode:
+def _near_crossover(of: DrawnLoop) -> Drawn:
     at = of.margins().gain_crossover_rad_per_s
     if at is None:
         return of.bode()
     return of.bode(np.geomspace(at / 300, at * 100, 1200))
 
 
-def _readable(name: str, response: Response) -> tuple[Array, str]:
+def _readable(name: str, response: Drawn) -> tuple[Array, str]:
     unit = response.units.get(name, "")
     word = name.removesuffix("_bytes").removesuffix("_bps").replace("_", " ")
     if unit == "B":

@@ -19,14 +19,14 @@ from qcnlab.analysis.optional import require
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from qcnlab.analysis.loops import Loop
+    from qcnlab.analysis.open_loop import OpenLoop
     from qcnlab.analysis.polynomials import Array
 
 Edge = tuple[float, float | None]
 """A gain at which poles may cross, and the frequency, rad/s, if it is one."""
 
 
-def gain_margin(loop: Loop) -> Edge | tuple[None, None]:
+def gain_margin(loop: OpenLoop) -> Edge | tuple[None, None]:
     """Return the gain margin of a loop and the frequency, rad/s, at which its poles cross there.
 
     A stable loop turns unstable at that gain, above 1. An unstable loop is stable just below it,
@@ -51,7 +51,7 @@ def crossovers(values: Array, function: Callable[[float], float], grid: Array) -
     return [brentq(function, grid[i], grid[i + 1], xtol=1e-15, rtol=1e-14) for i in changes]
 
 
-def _edges(loop: Loop) -> list[Edge]:
+def _edges(loop: OpenLoop) -> list[Edge]:
     """Return the gains at which poles may cross, rising, without repetitions."""
     grid = loop.grid()
 
@@ -69,7 +69,7 @@ def _edges(loop: Loop) -> list[Edge]:
     return [edge for edge, new in zip(edges, apart, strict=False) if new]
 
 
-def _ends(loop: Loop) -> list[float]:
+def _ends(loop: OpenLoop) -> list[float]:
     """Return the gains at which poles cross at frequency 0, and beyond all frequencies."""
     at_zero, gains = sum(float(num[-1]) for num, _ in loop.terms), []
     if loop.den[-1] and at_zero / loop.den[-1] < 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from qcnlab.text import counted
+from qcnlab.printing.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,12 +39,13 @@ def of_contenders(contenders: Contenders, delays: MinMeanMax) -> Iterator[str]:
 
 def of_traffic(tree: dict[str, Any], contenders: Contenders) -> Iterator[str]:
     """Return what the contenders' traffic does and the model does not."""
-    kinds = {tree["traffic"][entry]["kind"] for entry in contenders.traffic}
-    if "tcp" in kinds:
+    entries = [tree["traffic"][entry] for entry in contenders.traffic]
+    arrivals = {entry["arrivals"] for entry in entries}
+    if any(entry.get("transport") == "tcp" for entry in entries):
         yield "TCP's window: sources are taken to send what their limiters allow"
-    if "poisson" in kinds:
+    if "poisson" in arrivals:
         yield "arrivals at random"
-    if "on_off" in kinds:
+    if "on_off" in arrivals:
         yield "bursts: sources are taken to send their mean rate"
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from qcnlab._core import AnalysisError
 from qcnlab.analysis.fluid import trajectory
 from qcnlab.analysis.spans import span
-from qcnlab.text import counted
+from qcnlab.printing.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -20,14 +20,14 @@ from qcnlab.analysis.responses import Step
 from qcnlab.analysis.stability import gain_crossovers, is_neutral_and_unstable
 
 if TYPE_CHECKING:
-    from qcnlab.analysis.loops import Loop
+    from qcnlab.analysis.open_loop import OpenLoop
 
 PER_DELAY = 100
 PER_LAG = 20
 MOST = 2_000_000
 
 
-def closed_step(loop: Loop, end_s: float | None, every_s: float | None) -> Step:
+def closed_step(loop: OpenLoop, end_s: float | None, every_s: float | None) -> Step:
     """Return the step response; `Loop.step` says more."""
     num, den, delay = loop.num, loop.den, loop.delay_s
     if delay > 0 and is_neutral_and_unstable(num, den):
@@ -60,7 +60,7 @@ def _pace(num: Array, den: Array) -> float:
     return float(crossovers[0]) if crossovers.size else natural_frequency(den)
 
 
-def _final(num: Array, den: Array, loop: Loop) -> float | None:
+def _final(num: Array, den: Array, loop: OpenLoop) -> float | None:
     if not loop.stable():
         return None
     return float(num[-1] / (num[-1] + den[-1]))

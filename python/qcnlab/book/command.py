@@ -14,8 +14,8 @@ from qcnlab.book.row_text import row_text
 from qcnlab.book.runner import CACHE, results
 from qcnlab.book.tables import as_json, text_tables
 from qcnlab.book.verdicts import judge, judge_same
-from qcnlab.outputs import writable_pages
-from qcnlab.text import counted
+from qcnlab.files.outputs import writable_pages
+from qcnlab.printing.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable

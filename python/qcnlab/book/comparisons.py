@@ -10,7 +10,7 @@ import numpy as np
 
 from qcnlab.book.intervals import LEVEL, mean_interval, percentile, runs_for_mean
 from qcnlab.book.values import Values, values_of
-from qcnlab.facts import facts
+from qcnlab.runs.facts import facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,12 +13,12 @@ import numpy as np
 import polars as pl
 
 from qcnlab.book.traces import traces
-from qcnlab.facts import facts
+from qcnlab.runs.facts import facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from qcnlab.results import Result
+    from qcnlab.results.result import Result
 
 HELD_S, BACK = 50e-6, 0.95
 """A flow is back at its rate when it carries this share of it for this long, or as a claim says."""

@@ -9,10 +9,11 @@ import numpy as np
 from matplotlib.figure import Figure as Canvas
 from PIL import Image
 
-from qcnlab import plots, text
 from qcnlab.book import trace_figures
 from qcnlab.book.models import loop_of
 from qcnlab.book.values import unit_of, values_of
+from qcnlab.figures import plots
+from qcnlab.printing import text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

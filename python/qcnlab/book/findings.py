@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from qcnlab.book.entries import MISSED, OPEN, PARTLY
 from qcnlab.book.markdown import anchor
-from qcnlab.text import counted
+from qcnlab.printing.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence, Set

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from qcnlab.book import evidence
 from qcnlab.book.entries import DRAWN, MISSED, OPEN, PARTLY, REPRODUCED, UNRUN
 from qcnlab.book.markdown import anchor, cells, header
-from qcnlab.text import counted, number
+from qcnlab.printing.text import counted, number
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -21,89 +21,98 @@ if TYPE_CHECKING:
 
 MEANING = {
     REPRODUCED: "every claim that the source makes in the row holds in our runs",
-    PARTLY: "some claims hold, and the page says which",
-    MISSED: "no claim holds: what we get is said",
-    OPEN: "no claim holds yet, and more runs may decide: how many is said",
-    DRAWN: "the slide has a plot without a number or a word that single runs could tell: no claim",
-    UNRUN: "the claim is fixed and its runs are not done",
+    PARTLY: "some claims hold; the page of the source names them",
+    MISSED: "no claim holds; the table below has what we get instead",
+    OPEN: "no claim holds yet, but more runs may decide; the row says how many",
+    DRAWN: "the slide has a plot, but no number or word that single runs could check: no claim",
+    UNRUN: "the claim is fixed, but its runs are not done",
 }
 INTRODUCTION = """\
-Every result of the five decks beside what this laboratory gets, and results of three papers on RoCE
-as far as we could read of them. The page opens with what holds; row by row it says what does not.
-`make validate` runs all of it, and writes these pages; `qcnlab validate 1.5` runs one row and
-explains it. The rows stand in `book/` as data."""
+Every result of the five decks beside what this laboratory gets, and results of three papers on
+RoCE as far as we could read them. A *deck* is a set of slides that somebody showed to the IEEE
+802.1 task group; [sources](../reference/sources.md) names them. A *row* is one published result:
+a number, a word such as "stable", or a plot. This page has the totals first, then each number,
+then what does not hold and why.
+
+`qcnlab validate 1.5` runs one row and explains it. `make validate` runs all rows and writes these
+pages. The rows themselves are data, in `book/`."""
 WRITTEN_AFTER = """\
-**These rules were written after an earlier set of results was known.** The rules before them asked
-that a printed run lie between the quartiles of ours, which a perfect simulator misses every second
-time, and that limits hold which no source states. Each row's section keeps its earlier verdicts."""
+**We wrote these rules after we had seen an earlier set of results.** The rules before them
+asked for too much: a printed run had to lie between the quartiles of ours, which a perfect
+simulator misses half of the time, and limits had to hold that no source states. Each row's
+section keeps the verdicts of the earlier rules."""
 LAWS_INTRODUCTION = """\
-A row that stays the same whatever the law says proves little. The rows below were run with one law
-changed at a time:"""
+A row proves little if it stays the same when the law of the scheme is wrong. So we ran the rows
+below again, with one law changed at a time:"""
 LAWS_READ = """\
-A cell says how many of the row's claims that held do no longer: `2/4` is two of four. `m` says that
-none is lost, but that a measure leaves the range that it had, by 5 % or more; `.` that none does.
-An empty cell is a law that the row's schemes do not have; `?` was not run. Both runs have four
-replications, two where a run takes seconds of a core, and the median of these decides a word: other
-claims may hold here than in the row."""
+A cell counts the claims that held before and no longer hold: `2/4` is two of four. `m` means that
+no claim is lost, but that some measure leaves its earlier range by 5 % or more. `.` means
+neither. An empty cell is a law that the row's schemes do not have; `?` was not run. Both runs
+have four replications, or two where a run takes seconds of a core. The median of these decides a
+word, so other claims may hold here than in the row."""
 READINGS_INTRODUCTION = """\
-What a deck or a paper leaves open is a parameter. Other readings were run with the rows that they
-touch; the row's section says what came out, and `qcnlab validate 4.2 --readings` runs those of
-one row. Here: the rows of which fewer or more claims hold with it, both with as few
-replications."""
+Where a deck or a paper leaves something open, the choice is a parameter of ours. We ran the rows
+again with the other choices. The table names the rows in which fewer claims hold, or more; both
+runs have the same few replications. Each row's section has what came out, and `qcnlab validate
+4.2 --readings` runs the choices of one row."""
 UNUSED = """\
-The reviewer derived {count} more claims that no row tests: repeats in other words, rules of a
-scheme that its unit tests hold, scenarios that no slide describes, and results that we have not
-run. They are neither reproduced nor missed."""
+The reviewer derived {count} more claims that no row tests. Some repeat others in other words,
+some are rules of a scheme that its unit tests check, some are of scenarios that no slide
+describes, and some we have not run. We count them neither as reproduced nor as missed."""
 RULES = """\
 ## Rules of evidence
 
 * **Claims come from the decks and papers alone.** A reviewer who had not seen our numbers derived
-  them, in `book/claims`; each claim names its entry there (`001-16-a`: deck, slide, letter). Of the
-  papers we had summaries: what those only remember makes no claim. Each row says when its claims
-  were fixed, and at which commit; later changes stand beside them with their reason, those too that
-  were made when the results were known.
-* **A printed number is one run of theirs.** It agrees if it lies in the central 95 % of single runs
-  of ours, widened by half of its last digit (or by what the drawing can tell), and our median is
-  within 20 % of it, so that a wide spread buys nothing. That takes 40 runs for the numbers of decks
-  000 to 002, 20 elsewhere, and 10 in a quick row. A quantity that does not vary, or varies little,
-  agrees within 5 %. A closed form has a tolerance of its own, which its row states.
-* **A word is decided by an interval**, which more runs narrow: the 95 % interval of a median, or of
-  the mean of paired differences (scipy's t interval). Wholly on the word's side: it holds; wholly
-  on the other: it fails; otherwise it is undecided, and the row says how many runs would decide.
-  Each word has one meaning in the whole book, in the table at the end.
-* **A claim is what the source says.** Limits and factors that a reviewer added are marked as limits
-  of ours. They are shown with their reason, and decide nothing. A word of degree, such as "much",
-  keeps its factor, since without one it says nothing more than the plain word.
-* **One set of parameters for a scheme in a deck or paper.** Where it prints none, the choice is
-  made once and said at the top of its file. Other readings are run with every row that they touch,
-  and change no verdict. `qcnlab infer` searches them: [what it chose](../concepts/readings.md).
-* **A claim must be able to fail.** Each row is run again without congestion control, and with the
-  compared cases made equal (one half of the second case's replications against the other). A row
-  that holds there says why, or the book's test refuses it.
-* **A claim rests on ten replications or more**, with random numbers, starts and the order of
-  simultaneous arrivals drawn anew in each. What is only shown has fewer.
-* **What a plot is taken to show is our reading**, and is marked so. It makes no claim unless words
-  of its source stand behind it.
-* Medians are over replications; brackets hold quartiles; figures show one replication dark and the
-  range of all of them light, as a band by pixel."""
+  them. They are in `book/claims`, and each claim of a row names its entry there (`001-16-a`:
+  deck, slide, letter). Of the papers we had summaries; what a summary only remembers makes no
+  claim. Each row says when its claims were fixed, and at which commit. A later change is listed
+  with its reason, even if we made it when we knew the results.
+* **A printed number is one run of theirs.** It agrees if two things are true. First, it lies in
+  the central 95 % of our single runs, widened by half of its last digit, or by what the drawing
+  can show. Second, our median is within 20 % of it; otherwise a wide spread would let any number
+  pass. This takes 40 runs for the numbers of decks 000 to 002, 20 elsewhere, and 10 in a quick
+  row. A quantity that varies little agrees within 5 %. Of a closed form the row states the
+  tolerance.
+* **An interval decides a word.** It is the 95 % interval of a median, or of the mean of paired
+  differences (scipy's t interval); more runs make it narrower. If all of it is on the word's
+  side, the word holds. If all of it is on the other side, the word fails. Otherwise the word is
+  undecided, and the row says how many runs would decide it. Each word has one meaning in the
+  whole book; the table at the end has them.
+* **A claim is what the source says.** Where a reviewer added a limit or a factor, the page marks
+  it as ours, gives its reason, and lets it decide nothing. A word of degree, such as "much",
+  keeps its factor, because without one it says no more than the plain word.
+* **One set of parameters for a scheme in a deck or paper.** Where the source prints none, we
+  chose once, and the top of the source's page says what. We ran each row with the other choices
+  that touch it, too; they change no verdict. `qcnlab infer` searches them: [what it
+  chose](../concepts/readings.md).
+* **A claim must be able to fail.** We run each row again without congestion control, and with the
+  compared cases made equal (one half of the second case's replications against the other). If a
+  row holds there as well, it says why; the book's test refuses a row that does not.
+* **A claim rests on ten replications or more.** Each draws its own random numbers, starts, and
+  order of simultaneous arrivals. What makes no claim has fewer.
+* **What a plot shows is our reading**, and the page says so. It makes no claim unless words of
+  its source say the same.
+* Medians are over replications, and brackets hold quartiles. Figures show one replication dark
+  and the range of all of them as a light band."""
 LIMITS = """\
 ## What this cannot show
 
-* Decks and papers print single runs, without seeds and often without parameters. A number missed by
-  a few percent may be chance of theirs or of ours; a step that no slide prints decides some
-  recovery times.
-* With ten replications a word may stay undecided that more would decide. We did not add
+* Decks and papers print single runs, without seeds and often without parameters. A number that we
+  miss by a few percent may be chance, theirs or ours. Some recovery times depend on a step that
+  no slide prints.
+* After ten replications a word may be undecided although more would decide it. We did not add
   replications where a row was close: that would be a second look.
-* A single printed run can agree with a wrong law by chance: one in twenty runs of a right law does
-  not agree, and many wrong ones would.
-* The limits for words such as stable are choices. They were made without our numbers, but another
-  reviewer's would differ, and some rows would with them.
-* Reviewer and book are of one project. What makes the entries worth something is that they can be
-  read: each stands beside the words of its slide.
+* A single printed run can agree with a wrong law by chance. One in twenty runs of a right law
+  does not agree, and many runs of a wrong one would.
+* The limits for words such as "stable" are choices. The reviewer made them without our numbers.
+  Another reviewer would choose others, and some rows would change.
+* The reviewer belongs to the project. You can check the entries yourself: each is printed beside
+  the words of its slide.
 * {reworded} were changed after their first results were known: to the words of their entries, to
-  stricter ones, or back to those of the slide. Each says why; the runs on this page came later.
-* They print no table of queue lengths or rates, so nothing here tests the engine to a percent.
-  [What was held against what](../reference/verified.md) lists the tests that do."""
+  stricter ones, or back to those of the slide. Each row says why. The runs on this page came
+  later.
+* The sources print no table of queue lengths or rates, so nothing here tests the engine to a
+  percent. [What was held against what](../reference/verified.md) lists the tests that do."""
 
 
 @dataclass(frozen=True)
@@ -191,8 +200,8 @@ def _claims(told: Sequence[Told]) -> list[str]:
     return [
         f"**{numbers_held} of {counted(numbers, 'printed number')} and {words_held} of "
         f"{counted(words, 'printed word')} hold.** {counted(undecided, 'claim')} of the others are "
-        f"undecided. Of those that hold {idle} would hold without congestion control as well: they "
-        "say that a mechanism does no harm.",
+        f"undecided. Of those that hold, {idle} would also hold without congestion control: they "
+        "show only that a mechanism does no harm.",
         "",
     ]
 
@@ -201,9 +210,9 @@ def _numbers(told: Sequence[Told]) -> list[str]:
     lines = [
         "## Every printed number beside ours",
         "",
-        "Ours is the median, with the central 95 % of our single runs. The ratio is our median by",
-        "the printed number. The percentile is where the printed number stands among our runs: 50",
-        "is their middle; below 2.5 or above 97.5 it lies outside the range in brackets.",
+        "Ours is the median, with the central 95 % of our single runs in brackets. The ratio is",
+        "our median divided by the printed number. The percentile is the share of our runs below",
+        "the printed number: 50 is their middle; below 2.5 or above 97.5 is outside the brackets.",
         "",
         *header("row", "what", "printed", "ours", "ratio", "percentile", "runs", ""),
     ]
@@ -256,8 +265,8 @@ def _reproduced(told: Sequence[Told], laws: Mapping[str, Trial]) -> list[str]:
     lines = [
         "## Reproduced",
         "",
-        "With the control under which the row holds as well, and how many of the changed laws",
-        "below make a claim of it fail, of those that touch it.",
+        "'Also holds' names the control under which the row holds as well. 'Laws' counts the",
+        "changed laws (below) that touch the row, and those of them that make a claim of it fail.",
         "",
         *header("row", "published", "one measure of ours", "demanded", "also holds", "laws"),
     ]
@@ -287,7 +296,7 @@ def _controls(book: Book, told: Sequence[Told], recorded: Evidence) -> list[str]
         "",
         *(_ran(book, run) for run in recorded.runs),
         "",
-        f"Of {len(held)} rows that are reproduced these hold under a control, too. They say that a",
+        f"Of {len(held)} reproduced rows these also hold under a control. They show that a",
         "mechanism does no harm, not that it does something:",
         "",
         *header("row", "holds", "because"),
@@ -327,7 +336,7 @@ def _laws(
         return []
     columns = [chr(ord("A") + index) for index in range(len(touched))]
     lines = [
-        "## Which law each row watches",
+        "## Which changed laws each row notices",
         "",
         LAWS_INTRODUCTION,
         "",
@@ -369,7 +378,7 @@ def _deaf(rows: str, left: int, laws: int) -> str:
         return "Every reproduced row notices at least one of them."
     return (
         f"**No claim of {rows} fails under any of them.** What these rows reproduce would be "
-        "reproduced by other laws as well; they prove little."
+        "reproduced by other laws as well, so they prove little."
     )
 
 
@@ -412,7 +421,7 @@ def _missed(told: Sequence[Told]) -> list[str]:
     lines = [
         "## Not reproduced",
         "",
-        "[What the decks do not give](not-given.md) says what was tried on these and those above.",
+        "[What the decks do not give](not-given.md) says what we tried on these and those above.",
         "",
         *header("row", "what", "published", "ours, worst", "demanded"),
     ]

@@ -17,11 +17,11 @@ from qcnlab import _core
 from qcnlab.book import shares
 from qcnlab.book.traces import Losses, traces
 from qcnlab.book.view import View, inside
-from qcnlab.facts import facts
+from qcnlab.runs.facts import facts
 
 if TYPE_CHECKING:
     from qcnlab.book.cases import Hot
-    from qcnlab.results import Result
+    from qcnlab.results.result import Result
 
 HELD_MS = 10.0
 """Recovered: the level holds over a millisecond and over this."""

@@ -1,7 +1,7 @@
 """Measures that a claim names: the metrics of the core, over the whole run or a window.
 
-A measure with a window is the core's metric over that window (`qcnlab.windows`). The measures of
-whole tables of messages, which are the book's own, are computed here.
+A measure with a window is the core's metric over that window (`qcnlab.runs.windows`). The measures
+of whole tables of messages, which are the book's own, are computed here.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import polars as pl
 from qcnlab import _core, catalogue
 from qcnlab.book import completion
 from qcnlab.book.models import MEASURES as OF_MODELS
-from qcnlab.facts import base, facts
-from qcnlab.results import Result
-from qcnlab.windows import in_window
+from qcnlab.results.result import Result
+from qcnlab.runs.facts import base, facts
+from qcnlab.runs.windows import in_window
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from qcnlab import _core
 from qcnlab.book.toml_table import BookError
-from qcnlab.folders import core_digest
+from qcnlab.files.folders import core_digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping

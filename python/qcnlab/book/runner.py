@@ -19,10 +19,10 @@ from qcnlab import _core
 from qcnlab.book.cases import SEED
 from qcnlab.book.models import MODELS
 from qcnlab.errors import Error, FolderError
-from qcnlab.folders import NewFolder, core_digest, write_json
-from qcnlab.progress import Bar
-from qcnlab.results import Result, from_outcome, open_run
-from qcnlab.run_files import write_parquet
+from qcnlab.files.folders import NewFolder, core_digest, write_json
+from qcnlab.printing.progress import Bar
+from qcnlab.results.result import Result, from_outcome, open_run
+from qcnlab.runs.run_files import write_parquet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -6,11 +6,11 @@ import math
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from qcnlab import text
 from qcnlab.book.comparisons import UNDECIDED
 from qcnlab.book.entries import VERDICTS, as_dict
 from qcnlab.book.values import unit_of
 from qcnlab.book.words import PAIRED
+from qcnlab.printing import text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,9 +14,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from qcnlab import plots
 from qcnlab.book import traces
-from qcnlab.facts import facts
+from qcnlab.figures import plots
+from qcnlab.runs.facts import facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from qcnlab.book.entries import Figure
     from qcnlab.book.runner import CaseResult
     from qcnlab.book.traces import Array
-    from qcnlab.results import Result
+    from qcnlab.results.result import Result
 
 FORMS = ("queue", "queue-log", "throughput", "flows")
 PIXELS = 500

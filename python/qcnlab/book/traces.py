@@ -11,10 +11,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from qcnlab.windows import at_port, by_replication
+from qcnlab.runs.windows import at_port, by_replication
 
 if TYPE_CHECKING:
-    from qcnlab.results import Result
+    from qcnlab.results.result import Result
 
 Array = NDArray[np.float64]
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from qcnlab.book.cases import Hot
     from qcnlab.book.entries import Window
     from qcnlab.book.runner import CaseResult
-    from qcnlab.results import Result
+    from qcnlab.results.result import Result
 
 OPEN = 8
 """Results whose tables stay in memory at most; what was measured of the others stays."""

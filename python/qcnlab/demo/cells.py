@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from qcnlab import text
-from qcnlab.facts import facts
+from qcnlab.printing import text
+from qcnlab.runs.facts import facts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from qcnlab.results import Result
+    from qcnlab.results.result import Result
 
 RTTS = {
     "10 us": "og-hotspot-2src-10g-to-500m-rtt10us",

@@ -8,9 +8,7 @@ import polars as pl
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from qcnlab import text
-from qcnlab.facts import Facts, facts
-from qcnlab.plots import (
+from qcnlab.figures.plots import (
     DASHES,
     FAINT,
     INK,
@@ -25,6 +23,8 @@ from qcnlab.plots import (
     style,
     time_axis,
 )
+from qcnlab.printing import text
+from qcnlab.runs.facts import Facts, facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,12 +7,12 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING
 
-from qcnlab import text
 from qcnlab.demo.cells import HEADER, table_row
 from qcnlab.demo.figures import FIGURES, TITLES
-from qcnlab.facts import Facts, facts
+from qcnlab.printing import text
 from qcnlab.report.page import captioned, definitions, inline, shell, versions
 from qcnlab.report.page import facts as origin
+from qcnlab.runs.facts import Facts, facts
 
 if TYPE_CHECKING:
     from qcnlab.demo.cells import Cell, Demo

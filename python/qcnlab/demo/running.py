@@ -10,8 +10,8 @@ from qcnlab.api import load, run_many
 from qcnlab.demo import INDEX
 from qcnlab.demo.cells import QUICK, ROWS, RTTS, Cell, Demo
 from qcnlab.errors import FolderError
-from qcnlab.folders import read_json, write_json
-from qcnlab.results import open_run
+from qcnlab.files.folders import read_json, write_json
+from qcnlab.results.result import open_run
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -50,8 +50,8 @@ def install(folder: Path | None = None) -> Path:
     Error
         If it cannot be written.
     """
-    from qcnlab.folders import write_whole
-    from qcnlab.outputs import DISSECTOR, writable
+    from qcnlab.files.folders import write_whole
+    from qcnlab.files.outputs import DISSECTOR, writable
 
     path = (folder or _personal()) / NAME
     try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qcnlab.options import Json, print_json
+from qcnlab.cli.options import Json, print_json
 
 if TYPE_CHECKING:
     from qcnlab.formats.report import Report
@@ -239,6 +239,68 @@ def import_goal(
     told(goal.convert(file, out, options), as_json)
 
 
+@importing.command("chakra")
+def import_chakra(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="A trace of each rank: PREFIX.RANK.et.")
+    ],
+    out: Scenario,
+    duration: Duration,
+    system: Annotated[
+        Path | None,
+        typer.Option("--system", metavar="JSON", help="ASTRA-sim's system: how collectives are."),
+    ] = None,
+    topology: Annotated[
+        Path | None,
+        typer.Option("--topology", metavar="YML|JSON", help="ASTRA-sim's network."),
+    ] = None,
+    logical: Annotated[
+        Path | None,
+        typer.Option("--logical", metavar="JSON", help="ASTRA-sim's logical topology."),
+    ] = None,
+    groups: Annotated[
+        Path | None,
+        typer.Option("--groups", metavar="JSON", help="Groups of ranks, by names (pg_name)."),
+    ] = None,
+    data_only: Annotated[
+        bool, typer.Option("--data-only", help="Leave control dependencies out.")
+    ] = False,
+    network: Network = None,
+    rate: StarRate = None,
+    delay: StarDelay = None,
+    mtu: Mtu = 4096,
+    as_json: Json = False,
+) -> None:
+    """Read Chakra's execution traces, with ASTRA-sim's files beside them.
+
+    Collectives become sends and receives of their ranks, which wait for each other as nodes do.
+    """
+    from qcnlab.formats.chakra import importing as chakra
+    from qcnlab.formats.messages import Setup
+
+    setup = Setup(duration, rate, delay, mtu)
+    options = chakra.Options(setup, network, system, logical, topology, groups, not data_only)
+    told(chakra.convert(files, out, options), as_json)
+
+
+@importing.command("simai")
+def import_simai(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A workload.")],
+    out: Scenario,
+    duration: Duration,
+    network: Network = None,
+    rate: StarRate = None,
+    delay: StarDelay = None,
+    mtu: Mtu = 4096,
+    as_json: Json = False,
+) -> None:
+    """Read a workload of SimAI: a training step in layers, with their collectives."""
+    from qcnlab.formats import simai
+    from qcnlab.formats.messages import Setup
+
+    told(simai.convert(file, out, Setup(duration, rate, delay, mtu), network), as_json)
+
+
 @exporting.command("hpcc")
 def export_hpcc(
     run: Annotated[
@@ -293,6 +355,126 @@ def export_goal(
     from qcnlab.formats.goal import exporting as goal
 
     told(goal.convert(scenario, out), as_json)
+
+
+@exporting.command("sonic")
+def export_sonic(
+    scenario: Annotated[str, typer.Argument(metavar="SCENARIO", help="A scenario file or name.")],
+    out: Folder,
+    hwsku: Annotated[
+        str | None,
+        typer.Option(
+            "--hwsku",
+            metavar="NAME",
+            help="Model of all switches, such as ACS-MSN4700: it says what a pool holds.",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Write CONFIG_DB of SONiC switches.
+
+    A folder for each switch, with the rows that the scenario says: ports, cables, neighbours,
+    pools, profiles, PFC, WRED, watchdogs, weights. qcnlab import sonic reads them again.
+    """
+    from qcnlab.formats.sonic import exporting as sonic
+
+    told(sonic.convert(scenario, out, hwsku), as_json)
+
+
+@exporting.command("mlxconfig")
+def export_mlxconfig(
+    scenario: Annotated[
+        str, typer.Argument(metavar="SCENARIO", help="A scenario file or name, of scheme dcqcn.")
+    ],
+    byte_reset_unit: Annotated[
+        int,
+        typer.Option(
+            "--byte-reset-unit",
+            metavar="OCTETS",
+            help="What rpg_byte_reset counts in: 64 or 1 octets.",
+        ),
+    ] = 64,
+) -> None:
+    """Print the commands that set DCQCN's parameters in ConnectX.
+
+    Each line has its unit and meaning as a comment. What cannot be said exactly is told on stderr.
+    """
+    from qcnlab.formats.lines import FormatError
+    from qcnlab.formats.sonic import exporting as sonic
+
+    if byte_reset_unit not in (64, 1):
+        raise FormatError(
+            f"--byte-reset-unit {byte_reset_unit}: rpg_byte_reset counts in 64 B or in 1 B"
+        )
+    pasted(sonic.mlxconfig(scenario, byte_reset_unit))
+
+
+Pasted = Annotated[str, typer.Argument(metavar="SCENARIO", help="A scenario file or name.")]
+
+
+@exporting.command("dcb")
+def export_dcb(scenario: Pasted) -> None:
+    """Print the command of dcb (iproute2) that sets hosts' PFC, with its reason as a comment.
+
+    What dcb cannot be told is listed on stderr. qcnlab import sonic and lint read it again.
+    """
+    from qcnlab.formats.devices import linux
+
+    pasted(linux.dcb(scenario))
+
+
+@exporting.command("mlnx_qos")
+def export_mlnx_qos(scenario: Pasted) -> None:
+    """Print the commands of mlnx_qos that set hosts' PFC and cable, each with its reason.
+
+    What it cannot be told is listed on stderr. qcnlab import sonic and lint read it again.
+    """
+    from qcnlab.formats.devices import linux
+
+    pasted(linux.mlnx_qos(scenario))
+
+
+@exporting.command("eos")
+def export_eos(scenario: Pasted) -> None:
+    """Print lines of Arista's EOS: PFC, ECN, shares of links, watchdog.
+
+    A comment above each line has its unit and reason. What EOS cannot be told is on stderr.
+    """
+    from qcnlab.formats.devices import eos
+
+    pasted(eos.eos(scenario))
+
+
+@exporting.command("nxos")
+def export_nxos(scenario: Pasted) -> None:
+    """Print lines of Cisco's NX-OS: classes without loss, ECN, shares of links.
+
+    A comment above each line has its unit and reason. What NX-OS cannot be told is on stderr.
+    """
+    from qcnlab.formats.devices import nxos
+
+    pasted(nxos.nxos(scenario))
+
+
+@exporting.command("junos")
+def export_junos(scenario: Pasted) -> None:
+    """Print lines of Juniper's Junos: classes without loss, PFC, cables.
+
+    A comment above each line has its unit and reason. What Junos cannot be told is on stderr.
+    """
+    from qcnlab.formats.devices import junos
+
+    pasted(junos.junos(scenario))
+
+
+def pasted(out: tuple[list[str], Report]) -> None:
+    """Print lines to paste on stdout, and what they do not say on stderr."""
+    import sys
+
+    lines, report = out
+    print("\n".join(lines))
+    for what, why in report.not_modelled:
+        print(f"warning: {what}: {why}", file=sys.stderr)
 
 
 def told(report: Report, as_json: bool) -> None:

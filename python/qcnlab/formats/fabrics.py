@@ -10,7 +10,7 @@ from qcnlab.formats.lines import FormatError
 from qcnlab.formats.messages import Setup, length, scenario, star
 from qcnlab.formats.numbers import time_text
 from qcnlab.formats.scenarios import FEW, MARK, quoted
-from qcnlab.text import counted
+from qcnlab.printing.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,6 +23,10 @@ TRANSPORT = (
     "ack_every",
     "ack_delay",
     "nack_interval",
+    "reordering_threshold",
+    "reordering_window",
+    "reorder_buffer",
+    "reorder_wait",
     "rto",
     "rto_low",
     "rto_low_packets",
@@ -107,11 +111,12 @@ def _of_scenario(
         )
     whole = json.loads(parsed.to_json())
     transport = next(
-        (entry for entry in whole["traffic"] if entry["kind"].startswith("roce")),
+        (entry for entry in whole["traffic"] if entry["transport"] == "roce"),
         {"frame": f"{setup.mtu + 62} B", "headers": "62 B", "ack_frame": "66 B", "cn_tag": False},
     )
     entry = {key: transport[key] for key in TRANSPORT if key in transport}
-    whole["traffic"] = [{"kind": "roce_list", "flows": "from,to,size,start\n", **entry}]
+    listed = {"arrivals": "list", "transport": "roce", "flows": "from,to,size,start\n"}
+    whole["traffic"] = [{**listed, **entry}]
     names = ", ".join(path.name for path in files[:4]) + (", .." if len(files) > 4 else "")
     for key in LEFT:
         whole.pop(key, None)

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from qcnlab.folders import whole as whole_file
+from qcnlab.files.folders import whole as whole_file
+from qcnlab.files.outputs import FLOWS, SCENARIO, writable
 from qcnlab.formats.lines import FormatError, Row, rows, shown
 from qcnlab.formats.numbers import (
     TIMES,
@@ -36,8 +37,7 @@ from qcnlab.formats.scenarios import (
     quoted,
     record,
 )
-from qcnlab.outputs import FLOWS, SCENARIO, writable
-from qcnlab.text import counted
+from qcnlab.printing.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -316,7 +316,8 @@ def _scenario(
             f'delay = "{time_text(delay)}"',
             "",
             "[[traffic]]",
-            'kind = "roce_list"',
+            'arrivals = "list"',
+            'transport = "roce"',
             f"flows = {quoted(lists.name)}",
             f'frame = "{FRAME} B"',
             f'headers = "{HEADERS} B"',
@@ -348,7 +349,7 @@ def _tell(
     report.mapped += [
         ("hosts", f"host1 to host{hosts}, around one switch"),
         ("start times", f"{time_text(origin)} less: {time_text(origin)} is 0 here"),
-        (counted(flows, "flow"), "[[traffic]] kind roce_list"),
+        (counted(flows, "flow"), "[[traffic]], a list over roce"),
     ]
     if flows > FEW:
         report.mapped.append(

@@ -9,7 +9,7 @@ from os import fstat
 from typing import TYPE_CHECKING, NamedTuple
 
 from qcnlab.errors import Error
-from qcnlab.text import counted
+from qcnlab.printing.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,6 +21,16 @@ LONGEST = 1 << 20
 """The most octets that a line may have: an allowance, far above what such files hold."""
 SHOWN = 40
 """Characters of a value that an error repeats."""
+
+
+PACKED = {
+    b"\x1f\x8b": ("gzip", "gunzip"),
+    b"\x28\xb5\x2f\xfd": ("zstd", "unzstd"),
+    b"\xfd7zXZ": ("xz", "unxz"),
+    b"BZh": ("bzip2", "bunzip2"),
+    b"PK\x03\x04": ("a zip archive", "unzip"),
+}
+"""How compressed files start, what they are, and what unpacks them."""
 
 
 class FormatError(Error):
@@ -83,6 +93,13 @@ def shown(word: bytes) -> str:
     text = word[:SHOWN].decode("ascii", "backslashreplace")
     text = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
     return f"'{text}'" + ("..." if len(word) > SHOWN else "")
+
+
+def refuse_packed(path: Path, start: bytes) -> None:
+    """Raise `FormatError` that says what unpacks a file, if it is compressed by how it starts."""
+    for mark, (name, unpack) in PACKED.items():
+        if start.startswith(mark):
+            raise FormatError(f"{path}: this is {name}: unpack it first, with {unpack}")
 
 
 class Row(NamedTuple):
@@ -166,6 +183,8 @@ def _texts(path: Path) -> Iterator[tuple[int, bytes]]:
             number = octets = 0
             while text := file.readline(LONGEST + 1):
                 number += 1
+                if number == 1:
+                    refuse_packed(path, text)
                 octets += len(text)
                 if len(text) > LONGEST:
                     raise FormatError(
@@ -185,7 +204,7 @@ def _bar(path: Path, size: int) -> Iterator[Callable[[int], None] | None]:
     if size < LONG:
         yield None
         return
-    from qcnlab.progress import Bar
+    from qcnlab.printing.progress import Bar
 
     with Bar(f"reading {path.name}") as bar:
         yield lambda octets: bar(min(octets / size, 1.0))

@@ -67,17 +67,17 @@ def listed(source: str, what: str, report: Report) -> Listed:
     report.read.append((source, "a scenario"))
     flows: list[Flow] = []
     for index, entry in enumerate(json.loads(scenario.to_base_json())["traffic"]):
-        if entry["kind"].endswith("list"):
+        if entry["arrivals"] == "list":
             flows += _flows(entry, len(flows))
         else:
             report.not_modelled.append(
                 (
-                    f"traffic.{index}, kind {entry['kind']}",
+                    f"traffic.{index}, arrivals {entry['arrivals']}",
                     f"not a list: {what} has listed messages",
                 )
             )
     if not flows:
-        raise FormatError(f"{source}: no traffic of kind list or roce_list: {what} lists messages")
+        raise FormatError(f'{source}: no traffic with arrivals = "list": {what} lists messages')
     if all(NAMED.fullmatch(host) for host in hosts):
         return Listed(flows, {host: int(host.removeprefix("host")) for host in hosts})
     return Listed(flows, {host: number for number, host in enumerate(hosts)})

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from qcnlab import text
+from qcnlab.printing import text
+
+SHOWN = 3
+"""Devices that a row names."""
 
 
 @dataclass
@@ -52,3 +55,19 @@ class Report:
             if rows
         ]
         return "\n\n".join(tables)
+
+
+def together(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return rows with what is so of several devices in one."""
+    devices: dict[tuple[str, str], list[str]] = {}
+    for left, right in rows:
+        name, colon, rest = left.partition(": ")
+        devices.setdefault((rest, right) if colon else (left, right), []).append(
+            name if colon else ""
+        )
+    out = []
+    for (left, right), names in devices.items():
+        known = [name for name in names if name]
+        more = f" and {len(known) - SHOWN} more" if len(known) > SHOWN else ""
+        out.append((f"{', '.join(known[:SHOWN])}{more}: {left}" if known else left, right))
+    return out

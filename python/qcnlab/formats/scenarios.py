@@ -6,9 +6,9 @@ import json
 from typing import TYPE_CHECKING
 
 from qcnlab import _core
+from qcnlab.files.outputs import FLOWS, SCENARIO
 from qcnlab.formats.lines import FormatError
 from qcnlab.formats.numbers import time_text
-from qcnlab.outputs import FLOWS, SCENARIO
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,11 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-from qcnlab import _core, text
+from qcnlab import _core
+from qcnlab.cli.options import Json, print_json
 from qcnlab.errors import Error
 from qcnlab.headroom import sums
 from qcnlab.headroom.platforms import Platform, platform
-from qcnlab.options import Json, print_json
+from qcnlab.printing import text
 
 CABLE = re.compile(r"(\d+(?:\.\d+)?) ?m")
 RATE = re.compile(r"(\d+(?:\.\d+)?) ?([GM])")

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from qcnlab.book.reader import folder, load
 from qcnlab.book.toml_table import BookError
+from qcnlab.files.outputs import READING, writable
 from qcnlab.infer import space as spaces
 from qcnlab.infer.progress import Line
 from qcnlab.infer.report import Report
 from qcnlab.infer.scoring import Judge
 from qcnlab.infer.searching import ROUNDS, Plan, Search
-from qcnlab.outputs import READING, writable
+from qcnlab.printing.text import counted
 from qcnlab.sweeps.executors import check_on, executor
-from qcnlab.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

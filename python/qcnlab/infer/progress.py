@@ -6,7 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from qcnlab.progress import wanted
+from qcnlab.printing.progress import wanted
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from qcnlab.book.comparisons import HOLDS
 from qcnlab.book.markdown import cells, header
+from qcnlab.files.outputs import READING
 from qcnlab.infer.scoring import Scores, Verdicts, share, total
 from qcnlab.infer.searching import Outcome, best, departures
-from qcnlab.outputs import READING
-from qcnlab.text import counted, table
+from qcnlab.printing.text import counted, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -23,7 +23,7 @@ from qcnlab.book import runner
 from qcnlab.book.comparisons import HOLDS
 from qcnlab.book.entries import Book
 from qcnlab.book.verdicts import judge
-from qcnlab.folders import core_digest
+from qcnlab.files.folders import core_digest
 from qcnlab.infer.space import Set, Space
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from qcnlab import text
-from qcnlab.options import Json, print_json
+from qcnlab.cli.options import Json, print_json
+from qcnlab.printing import text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

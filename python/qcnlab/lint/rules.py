@@ -11,7 +11,7 @@ from qcnlab.headroom import sums
 from qcnlab.lint.findings import ERROR, WARNING, End, Finding, Rule, Site, pfc_value
 from qcnlab.lint.formulas import longest_pause
 from qcnlab.lint.margins import alpha_of, margins, shared_of
-from qcnlab.text import duration
+from qcnlab.printing.text import duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from qcnlab import text
-from qcnlab.options import Changes, File, Json, Seed, print_json
+from qcnlab.cli.options import Changes, File, Json, Seed, print_json
+from qcnlab.printing import text
 
 app = typer.Typer(
     help="Run scenarios on real frames, on Linux.\n\n"
@@ -100,9 +100,9 @@ def run(
 ) -> None:
     """Run a scenario live, print its metrics and write a run folder."""
     from qcnlab import api
-    from qcnlab.folders import NewFolder
+    from qcnlab.files.folders import NewFolder
     from qcnlab.live import running
-    from qcnlab.metrics_text import metrics_text
+    from qcnlab.results.metrics_text import metrics_text
 
     ready = api.load(scenario).with_(*(changes or []))
     folder = NewFolder.named(f"live-{ready.name}-1to{scale}") if out is None else NewFolder(out)
@@ -189,8 +189,8 @@ def compare(
     from qcnlab import api
 
     ready = api.load(scenario).with_(*(changes or []))
-    from qcnlab import plots
-    from qcnlab.folders import NewFolder
+    from qcnlab.figures import plots
+    from qcnlab.files.folders import NewFolder
     from qcnlab.live import comparing
 
     name = f"compare-live-{ready.name}-1to{scale}"

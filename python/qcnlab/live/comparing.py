@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Any
 import polars
 from matplotlib.figure import Figure
 
-from qcnlab import api, text
+from qcnlab import api
+from qcnlab.figures.notebook import ShownFigure
+from qcnlab.figures.plots import TITLE, envelope, one, source_style, style
 from qcnlab.live.running import INVALID, SCALE, run, slowed
-from qcnlab.notebook import ShownFigure
-from qcnlab.plots import TITLE, envelope, one, source_style, style
+from qcnlab.printing import text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from qcnlab.api import Scenario
-    from qcnlab.results import Result
+    from qcnlab.results.result import Result
 
 METRICS = (
     "recovery_ms", "util_before", "util_during", "util_after", "queue_mean_bytes",

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from qcnlab import _core
 from qcnlab.api import Scenario
-from qcnlab.progress import Bar
-from qcnlab.results import Result, from_outcome
+from qcnlab.printing.progress import Bar
+from qcnlab.results.result import Result, from_outcome
 from qcnlab.values import MOST_SEED, within
 
 if TYPE_CHECKING:

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from qcnlab import _core, text
+from qcnlab import _core
 from qcnlab.live.running import SCALE, Traffic
+from qcnlab.printing import text
 
 if TYPE_CHECKING:
     from qcnlab.api import Scenario

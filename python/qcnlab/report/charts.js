@@ -8,6 +8,25 @@
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const palette = (index) => css(`--c${index % 6}`);
   const dashes = [[], [7, 3], [2, 2], [9, 3, 2, 3]];
+  const onPaper = () => document.documentElement.classList.contains("paper");
+  // A print may be grey: there colours become dashes, or widths where dashes mean something already.
+  const printed = [[], [7, 3], [2, 2], [9, 3, 2, 3], [14, 4], [6, 2, 1, 2, 1, 2]];
+  const stroke = (one, all) => {
+    const width = one.width || 1, dash = one.dash || 0;
+    if (!onPaper()) return { width, dash: dashes[dash] };
+    if (all.some((each) => each.dash)) return { width: width + 0.9 * (one.color % 6), dash: dashes[dash] };
+    return { width, dash: printed[one.color % 6] };
+  };
+  /** The marks of a legend as lines, as they are drawn. */
+  const marks = (chart, lines) => {
+    chart.root.querySelectorAll(".u-series").forEach((row, index) => {
+      const mark = row.querySelector(".u-marker"), one = lines[index - 1];
+      if (!mark || !one) return;
+      const { width, dash } = stroke(one, lines);
+      mark.style.cssText = "border: 0; width: 34px; height: 8px; background: none";
+      mark.innerHTML = `<svg width="34" height="8"><line x1="0" y1="4" x2="34" y2="4" stroke="${palette(one.color)}" stroke-width="${width}" stroke-dasharray="${dash.join(" ")}"/></svg>`;
+    });
+  };
   const whole = [0, data.end];
   let shown = whole.slice();
   let charts = [];
@@ -138,7 +157,8 @@
     const series = [{ label: "time", value: (u, v) => (v === null || v === undefined ? "-" : timeWords(v, shown[1] - shown[0])) }];
     for (const one of spec.series || []) {
       series.push({
-        label: one.label, stroke: palette(one.color), width: one.width || 1, dash: dashes[one.dash || 0].map((d) => d * devicePixelRatio),
+        label: one.label, stroke: palette(one.color), width: stroke(one, spec.series).width,
+        dash: stroke(one, spec.series).dash.map((d) => d * devicePixelRatio),
         points: { show: false }, spanGaps: true, value: (u, v) => (v === null ? "-" : `${number(v)}${spec.short ? " " + spec.short : ""}`),
         paths: spec.steps ? uPlot.paths.stepped({ align: 1 }) : undefined,
       });
@@ -163,6 +183,7 @@
       },
     };
     const chart = new uPlot(options, spec.table, place);
+    if (!rows) marks(chart, spec.series);
     place.tabIndex = 0;
     return chart;
   };

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from qcnlab import text
-from qcnlab.facts import Facts, facts
-from qcnlab.plots import natural, one
+from qcnlab.figures.plots import natural, one
+from qcnlab.printing import text
 from qcnlab.report.traces import Traces, counts, merged, nice, packed, thinned
+from qcnlab.runs.facts import Facts, facts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from qcnlab.results import Result
+    from qcnlab.results.result import Result
 
 MOST_LINES = 6
 """So many series a figure has at most; of more the range and the median are drawn."""

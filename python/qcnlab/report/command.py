@@ -30,10 +30,9 @@ def report(
     together.
     """
     from qcnlab.errors import FolderError
-    from qcnlab.folders import write_whole
-    from qcnlab.outputs import REPORT, writable
-    from qcnlab.results import open_run
-    from qcnlab.sweeps.store import is_sweep
+    from qcnlab.files.folders import is_sweep, write_whole
+    from qcnlab.files.outputs import REPORT, writable
+    from qcnlab.results.result import open_run
 
     path = out or (folders[0] if len(folders) == 1 else Path()) / "report.html"
     swept = [folder for folder in folders if is_sweep(folder)]

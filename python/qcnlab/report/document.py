@@ -8,19 +8,23 @@ import tomllib
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from qcnlab import _core, catalogue, comparison, endings, metrics_text, text
-from qcnlab.completion_figure import completion_figure
-from qcnlab.errors import AnalysisError
-from qcnlab.facts import facts
+from qcnlab import _core, catalogue
+from qcnlab.errors import AnalysisError, Error
+from qcnlab.figures.completion import completion_figure
+from qcnlab.printing import text
 from qcnlab.report import charts, page
 from qcnlab.report.network import in_words, network_of, sketch
 from qcnlab.report.settings import settings, watermarks
 from qcnlab.report.stops import tree
+from qcnlab.results import comparison, explanation_text, metrics_text
+from qcnlab.results.explanation import explanation
+from qcnlab.runs import endings
+from qcnlab.runs.facts import facts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from qcnlab.results import Result
+    from qcnlab.results.result import Result
     from qcnlab.sweeps.result import Sweep
 
 LARGEST = 3_000_000
@@ -94,6 +98,7 @@ def _one(result: Result, sheet: charts.Sheet) -> tuple[str, str, str]:
         charts.events(sheet, [""], [result]),
         charts.pauses(sheet, result),
         tree(sheet, result),
+        _happened(result),
         _flows([("", result)]),
         _definitions(row[0] for row in metrics_text.telling(result)),
     ]
@@ -122,6 +127,7 @@ def _several(results: Sequence[Result], sheet: charts.Sheet) -> tuple[str, str, 
     for label, result in named:
         parts.append(charts.pauses(sheet, result, f"Stopped links: {label}"))
         parts.append(tree(sheet, result))
+        parts.append(_happened(result, label))
     parts.append(_flows(named))
     parts.append("<h2>What was run</h2>")
     for label, result in named:
@@ -243,7 +249,19 @@ def _settings(result: Result, known: dict[str, Any] | None) -> str:
             "is the room for what still arrives.</p>",
             page.facts(derived),
         ]
-    return "".join(parts)
+    return "".join(parts) + _headrooms(result)
+
+
+def _headrooms(result: Result) -> str:
+    """Return what nodes keep for frames that still come after a pause, and what may come."""
+    try:
+        lines = _core.Scenario.parse(result.config).headrooms()
+    except Error:
+        return ""
+    if not lines:
+        return ""
+    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    return f"<h3>Headroom: what nodes keep for frames after a pause</h3><ul>{items}</ul>"
 
 
 def _numbers(result: Result) -> str:
@@ -300,6 +318,23 @@ def _over_time(sheet: charts.Sheet, labels: Sequence[str], results: Sequence[Res
         charts.queues(sheet, labels, results),
         charts.throughput(sheet, labels, results),
     ]
+
+
+def _happened(result: Result, label: str = "") -> str:
+    """Return what `qcnlab explain-run` tells of the first replication."""
+    try:
+        told = explanation(result)
+    except Error:
+        return ""
+    lead = f": {escape(label)}" if label else ""
+    parts = [f"<h2>What happened{lead}</h2>"]
+    parts += [f"<p>{escape(' '.join(explanation_text.sentences(told)))}</p>"]
+    for table in explanation_text.tables(told):
+        parts.append(page.table(table.header, table.rows))
+        parts.append(f'<p class="note">{escape(" ".join(table.notes))}</p>' if table.notes else "")
+    if told["left_out"]:
+        parts.append(f'<p class="note">Left out: {escape(", ".join(told["left_out"]))}</p>')
+    return "".join(parts)
 
 
 def _flows(named: Sequence[tuple[str, Result]]) -> str:

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from qcnlab import _core, text
+from qcnlab import _core
 from qcnlab.errors import Error
+from qcnlab.printing import text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from qcnlab.results import Result
+    from qcnlab.results.result import Result
 
 MOST_ALONE = 5
 """So many hosts that are alike are drawn one by one."""

@@ -116,7 +116,7 @@ def facts(rows: Iterable[tuple[str, str]]) -> str:
 
 def drawn(figure: Figure, name: str, label: str, caption: str = "") -> str:
     """Return a figure of matplotlib as part of a page."""
-    from qcnlab.plots import save
+    from qcnlab.figures.plots import save
 
     with tempfile.TemporaryDirectory() as folder:
         path = save(figure, Path(folder) / "figure.svg")

@@ -6,10 +6,11 @@ import re
 import tomllib
 from typing import TYPE_CHECKING, Any
 
-from qcnlab import _core, catalogue, comparison
+from qcnlab import _core, catalogue
+from qcnlab.results import comparison
 
 if TYPE_CHECKING:
-    from qcnlab.results import Result
+    from qcnlab.results.result import Result
 
 WORDS = re.compile(r"^(title|about|source)$")
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from qcnlab.plots import one
+from qcnlab.figures.plots import one
+from qcnlab.figures.tree import congestion_tree, shown_part, tree_positions
 from qcnlab.report.traces import covered, merged, nice
-from qcnlab.tree import congestion_tree, shown_part, tree_positions
 
 if TYPE_CHECKING:
     from qcnlab.report.charts import Sheet
-    from qcnlab.results import Result
+    from qcnlab.results.result import Result
 
 STEPS = 40
 """About so many steps the slider has."""

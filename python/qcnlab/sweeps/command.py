@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from qcnlab import text
 from qcnlab.api import load
 from qcnlab.errors import scenario_error
-from qcnlab.folders import ROOT
-from qcnlab.intervals import too_few
+from qcnlab.files.folders import ROOT
+from qcnlab.printing import text
+from qcnlab.runs.intervals import too_few
 from qcnlab.sweeps.executors import check_on
 from qcnlab.sweeps.grid import build, read, word
 from qcnlab.sweeps.manifest import name_of

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from qcnlab import _core
 from qcnlab.errors import Error
-from qcnlab.folders import core_digest
+from qcnlab.files.folders import core_digest
 from qcnlab.sweeps.clusters import WORDS, Crew, is_cluster, named, of_client
 
 if TYPE_CHECKING:
@@ -50,19 +50,19 @@ class Work:
     build : str
         Digest of the core of the process that hands out the work.
     points : dict
-        By point, what is set there.
+        By point, which scenario it changes, and what is set there.
     """
 
     build: str
     seed: int | None
-    points: dict[int, list[str]]
+    points: dict[int, tuple[int, list[str]]]
     runs: tuple[Run, ...]
 
 
-def work_on(work: Work, source: tuple[str, str]) -> tuple[Ended, float]:
+def work_on(work: Work, sources: tuple[tuple[str, str], ...]) -> tuple[Ended, float]:
     """Do the runs of `work`, one after the other; also return the seconds that they took.
 
-    `source` is the name and the text of the scenario that all points share.
+    `sources` has the name and the text of each scenario that points change.
 
     Raises `Error` if this process has another build of qcnlab.
     """
@@ -72,9 +72,9 @@ def work_on(work: Work, source: tuple[str, str]) -> tuple[Ended, float]:
             "builds are not put together: install the same wheel there"
         )
     started = time.perf_counter()
-    base = _base(*source)
     points = sorted(work.points)
-    cores = [base.override(work.points[point]) for point in points]
+    changed = [work.points[point] for point in points]
+    cores = [_base(*sources[source]).override(changes) for source, changes in changed]
     tasks = [(points.index(point), replication) for point, replication in work.runs]
     ended: Ended = []
 
@@ -85,7 +85,7 @@ def work_on(work: Work, source: tuple[str, str]) -> tuple[Ended, float]:
     return [(run, _portable(outcome)) for run, outcome in ended], time.perf_counter() - started
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=16)
 def _base(name: str, text: str) -> _core.Scenario:
     return _core.Scenario.from_json(text, name)
 
@@ -139,7 +139,7 @@ def run_on(
     Raises `Error` when the executor fails: its workers are gone, or are of another build.
     """
     left = count
-    build, source = core_digest(), crew.ship(grid.base._core.source())
+    build, sources = core_digest(), crew.ship(grid.sources())
     under_way: dict[Future[tuple[Ended, float]], int] = {}
     size = 1
     try:
@@ -147,9 +147,11 @@ def run_on(
             while left and len(under_way) < AHEAD * crew.workers():
                 runs = tuple(islice(wanted, min(size, left)))
                 left -= len(runs)
-                points = {point: grid.changes_at(point) for point, _ in runs}
+                points = {
+                    point: (grid.source_at(point), grid.changes_at(point)) for point, _ in runs
+                }
                 work = Work(build, seed, points, runs)
-                under_way[crew.executor.submit(work_on, work, source)] = len(runs)
+                under_way[crew.executor.submit(work_on, work, sources)] = len(runs)
             done, _ = wait(under_way, timeout=POLL_S, return_when=FIRST_COMPLETED)
             # A failure ends the sweep, so what ended beside it is kept first.
             for future in sorted(done, key=_failed):

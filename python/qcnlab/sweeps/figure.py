@@ -5,20 +5,20 @@ from __future__ import annotations
 import math
 import re
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from qcnlab import catalogue, text
-from qcnlab.notebook import ShownFigure
-from qcnlab.plots import FAINT, TITLE, source_style, style
+from qcnlab import catalogue
+from qcnlab.figures.notebook import ShownFigure
+from qcnlab.figures.plots import FAINT, TITLE, source_style, style
+from qcnlab.printing import text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from qcnlab.sweeps.grid import Axis
-    from qcnlab.sweeps.result import Sweep
 
 MOST_TICKS = 9
 BESIDE = 0.08
@@ -33,7 +33,36 @@ WIDE = 5.0
 """The axis is logarithmic if its largest value is so many times its smallest, or more."""
 
 
-def sweep_figure(sweep: Sweep, metric: str) -> Figure:
+class Swept(Protocol):
+    """What is drawn of a sweep."""
+
+    @property
+    def name(self) -> str:
+        """The scenario's name."""
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The keys that vary."""
+
+    @property
+    def runs(self) -> list[int]:
+        """How many replications each point has."""
+
+    @property
+    def replications_in_words(self) -> str:
+        """The number of replications, in words."""
+
+    def over(self, point: int, metric: str) -> dict[str, Any]:
+        """Return median, range and values of a metric at a point."""
+
+    def deadlocks(self, point: int) -> list[int]:
+        """Return the replications of a point that ended in a deadlock."""
+
+    def is_lower_bound(self, point: int, metric: str) -> bool:
+        """Return whether a metric of a point is at least so much."""
+
+
+def sweep_figure(sweep: Swept, metric: str) -> Figure:
     """Draw medians and ranges of `metric`; a line for each value of the second key."""
     axes = sweep.axes
     known = next(entry for entry in catalogue.metrics() if entry["name"] == metric)
@@ -74,7 +103,7 @@ def sweep_figure(sweep: Sweep, metric: str) -> Figure:
     return figure
 
 
-def _mark(sweep: Sweep, point: int, metric: str) -> str:
+def _mark(sweep: Swept, point: int, metric: str) -> str:
     """Return the marker of a point: a square after a deadlock, a triangle for a lower bound."""
     if sweep.deadlocks(point):
         return "s"
@@ -182,7 +211,7 @@ def _metric_axis(plane: Axes, lows: list[float], known: dict[str, Any]) -> None:
         plane.set_ylim(0, high)
 
 
-def _about(sweep: Sweep, metric: str, *, some: bool, none: bool) -> str:
+def _about(sweep: Swept, metric: str, *, some: bool, none: bool) -> str:
     words = sweep.name
     if max(sweep.runs) > 1:
         words += f"; medians and ranges of {sweep.replications_in_words}"

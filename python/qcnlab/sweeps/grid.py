@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from qcnlab import _core
 from qcnlab.errors import ScenarioError, scenario_error
-from qcnlab.progress import Bar
+from qcnlab.printing.progress import Bar
 from qcnlab.values import several
 
 if TYPE_CHECKING:
@@ -115,6 +115,43 @@ class Grid:
         """Return the name of a point: `topology.sources=5, topology.rtt=40 us`."""
         return label(self.axes, point)
 
+    def sources(self) -> tuple[tuple[str, str], ...]:
+        """Return name and text of the scenarios that points change; workers get them once."""
+        return (self.base._core.source(),)
+
+    def source_at(self, point: int) -> int:
+        """Return which of `sources` a point changes."""
+        del point
+        return 0
+
+
+@dataclass(frozen=True)
+class Cases(Grid):
+    """Scenarios beside each other, each with the same changes: a point is a case."""
+
+    scenarios: tuple[Scenario, ...]
+
+    def __len__(self) -> int:
+        """Return the number of cases."""
+        return len(self.scenarios)
+
+    def scenario(self, point: int) -> Scenario:
+        """Return a case with its changes, without tables."""
+        return self.scenarios[point].with_(*self.changes_at(point))
+
+    def changes_at(self, point: int) -> list[str]:
+        """Return what is set in a case."""
+        del point
+        return [*self.changes, NO_TABLES]
+
+    def sources(self) -> tuple[tuple[str, str], ...]:
+        """Return name and text of each case."""
+        return tuple(each._core.source() for each in self.scenarios)
+
+    def source_at(self, point: int) -> int:
+        """Return the case itself."""
+        return point
+
 
 def quantity(value: object) -> tuple[float, str] | None:
     """Return the number, in s, bit/s or B, and the unit of resolved text such as `200 us`.
@@ -199,6 +236,20 @@ def build(
     digest = hashlib.sha256(grid.scenario(0).hash.encode())
     axes = _axes(points, texts, grid, digest.update)
     return replace(grid, axes=axes, digest=digest.hexdigest())
+
+
+def cases(scenarios: Mapping[str, Scenario], changes: Sequence[str]) -> Cases:
+    """Put scenarios beside each other, by their names, each with `changes`, and check them.
+
+    Raises `ScenarioError` for the first that cannot be.
+    """
+    bases = tuple(scenarios.values())
+    axis = Axis("case", tuple(scenarios))
+    grid = Cases((axis,), bases[0], tuple(changes), (), "", 0.0, bases)
+    made = [grid.scenario(point) for point in range(len(bases))]
+    digest = hashlib.sha256("".join(each.hash for each in made).encode()).hexdigest()
+    simulated_s = sum(known[0] for each in made if (known := quantity(each.to_dict()["duration"])))
+    return replace(grid, digest=digest, simulated_s=simulated_s)
 
 
 def _check(

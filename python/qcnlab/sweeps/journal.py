@@ -11,7 +11,7 @@ import math
 import zlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from qcnlab.folders import parse_json
+from qcnlab.files.folders import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from qcnlab import _core
 from qcnlab.errors import ScenarioError
-from qcnlab.folders import core_digest, read_json
+from qcnlab.files.folders import MANIFEST, core_digest, read_json
 from qcnlab.sweeps.grid import word
 from qcnlab.sweeps.precision import Precision, of_manifest, to_manifest
 from qcnlab.sweeps.runs import rows_in_a_part
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 FORMAT, IN_PARTS = 1, 2
 """Versions of the folder's layout, kept in the manifest: one table, and a table in parts."""
-MANIFEST = "sweep.json"
 MOST_TOLD = 6
 """So many differences between sweeps are printed."""
 

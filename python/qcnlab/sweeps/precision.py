@@ -12,13 +12,14 @@ import re
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from qcnlab import intervals, text
 from qcnlab.errors import scenario_error
+from qcnlab.printing import text
+from qcnlab.runs import intervals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from qcnlab.intervals import Interval
+    from qcnlab.runs.intervals import Interval
 
 WRITTEN = re.compile(r"\s*(?P<number>\d+(?:\.\d+)?)\s*%\s*(?:of\s+(?P<of>median|mean))?\s*")
 LEAST, MOST = 10, 200

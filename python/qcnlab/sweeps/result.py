@@ -7,13 +7,15 @@ from itertools import accumulate
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from qcnlab import catalogue, intervals, text
+from qcnlab import catalogue
 from qcnlab.errors import AnalysisError, scenario_error
-from qcnlab.folders import write_sums, write_whole
+from qcnlab.files.folders import write_sums, write_whole
+from qcnlab.printing import text
+from qcnlab.runs import intervals
+from qcnlab.runs.tables import Table
 from qcnlab.sweeps.grid import label, position
 from qcnlab.sweeps.manifest import is_in_parts
 from qcnlab.sweeps.precision import of_manifest, told
-from qcnlab.tables import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-    from qcnlab.intervals import Interval
+    from qcnlab.runs.intervals import Interval
     from qcnlab.sweeps.grid import Axis
     from qcnlab.sweeps.manifest import Manifest
     from qcnlab.sweeps.precision import Precision
@@ -555,7 +557,7 @@ class Sweep:
         OSError
             If a file cannot be written.
         """
-        from qcnlab.run_files import parquet
+        from qcnlab.runs.run_files import parquet
 
         if not is_in_parts(self._known):
             write_whole(folder / "metrics.parquet", parquet(self.metrics))
@@ -603,7 +605,7 @@ class Sweep:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: medians and ranges, and the figure of one or two keys."""
-        from qcnlab import notebook
+        from qcnlab.figures import notebook
 
         head, left, rows, notes = self._table((), notebook.COLUMNS)
         blocks = [notebook.table(head, rows, left=left), *map(notebook.words, notes)]
@@ -634,7 +636,7 @@ def check_metric(name: str) -> None:
 
 def write_figure(figure: Figure, folder: Path) -> list[Path]:
     """Write `sweep.svg` and `sweep.png`, each whole; return the paths. Raises `OSError`."""
-    from qcnlab.plots import save
+    from qcnlab.figures.plots import save
 
     return [save(figure, folder / f"sweep{suffix}") for suffix in (".svg", ".png")]
 

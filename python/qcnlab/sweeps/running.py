@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from qcnlab import _core, catalogue
 from qcnlab.api import Scenario
 from qcnlab.errors import Error
-from qcnlab.progress import Bar
+from qcnlab.printing.progress import Bar
+from qcnlab.printing.text import counted
 from qcnlab.sweeps.executors import check_on, executor, run_on
 from qcnlab.sweeps.grid import build
 from qcnlab.sweeps.manifest import manifest
@@ -19,7 +20,6 @@ from qcnlab.sweeps.precision import Precision
 from qcnlab.sweeps.result import Sweep, check_metric
 from qcnlab.sweeps.runs import Runs
 from qcnlab.sweeps.store import Store, read
-from qcnlab.text import counted
 from qcnlab.values import MOST_JOBS, MOST_REPS, MOST_SEED, within
 
 if TYPE_CHECKING:

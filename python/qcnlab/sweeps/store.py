@@ -19,7 +19,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from qcnlab.errors import FolderError
-from qcnlab.folders import (
+from qcnlab.files.folders import (
+    JOURNAL,
+    MANIFEST,
     SUMS,
     is_abandoned,
     is_partial,
@@ -28,10 +30,10 @@ from qcnlab.folders import (
     whole,
     write_whole,
 )
-from qcnlab.run_files import parquet
+from qcnlab.runs.run_files import parquet
+from qcnlab.runs.tables import Table
 from qcnlab.sweeps import journal
 from qcnlab.sweeps.manifest import (
-    MANIFEST,
     differences,
     identity,
     is_in_parts,
@@ -40,7 +42,6 @@ from qcnlab.sweeps.manifest import (
     to_json,
 )
 from qcnlab.sweeps.runs import Runs
-from qcnlab.tables import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from qcnlab.sweeps.manifest import Manifest
     from qcnlab.sweeps.runs import Run, Values
 
-JOURNAL, PARTS = "runs.jsonl", "metrics"
+PARTS = "metrics"
 TABLES = ("metrics.parquet", "metrics.csv")
 RESULTS = (*TABLES, SUMS, "sweep.svg", "sweep.png")
 
@@ -397,8 +398,3 @@ def _unwritable(folder: Path, error: OSError) -> FolderError:
     return FolderError(
         f"cannot write the folder '{folder}': {error.strerror or error}; choose another with -o DIR"
     )
-
-
-def is_sweep(folder: Path) -> bool:
-    """Return whether a folder has what a sweep writes first."""
-    return is_there(folder / MANIFEST) or is_there(folder / JOURNAL)

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from qcnlab import shell_words
-from qcnlab.options import Changes, File, Jobs, Json, On, Reps, Seed, print_json
+from qcnlab.cli import shell_words
+from qcnlab.cli.options import Changes, File, Jobs, Json, On, Reps, Seed, print_json
 
 
 def tune(
@@ -76,7 +76,7 @@ def tune(
     The same command runs what is missing. Needs Optuna: pip install 'qcnlab[tune]'.
     """
     from qcnlab import api
-    from qcnlab.folders import ROOT
+    from qcnlab.files.folders import ROOT
     from qcnlab.sweeps.grid import read
     from qcnlab.tuning.searching import search
 

@@ -6,22 +6,23 @@ import math
 import textwrap
 from itertools import combinations
 from statistics import median
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from matplotlib.ticker import MaxNLocator, NullFormatter
 
-from qcnlab import catalogue, text
-from qcnlab.notebook import ShownFigure
-from qcnlab.plots import FAINT, SOURCES, TITLE, style
+from qcnlab import catalogue
+from qcnlab.figures.notebook import ShownFigure
+from qcnlab.figures.plots import FAINT, SOURCES, TITLE, style
+from qcnlab.printing import text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from qcnlab.tuning.goals import Objective
-    from qcnlab.tuning.result import Trial, Tuning
+    from qcnlab.tuning.goals import Constraint, Objective
+    from qcnlab.tuning.trial import Trial
 
 WIDE = 20.0
 """An axis is logarithmic if its largest score is more than so many times the median."""
@@ -33,7 +34,31 @@ ABOUT = 100
 """Characters in a line of the words above the axes."""
 
 
-def tuning_figure(tuned: Tuning, name: str, searched: str) -> Figure:
+class Trials(Protocol):
+    """What is drawn of a search."""
+
+    @property
+    def objectives(self) -> Sequence[Objective]:
+        """What is made small or large."""
+
+    @property
+    def constraints(self) -> Sequence[Constraint]:
+        """The bounds that are kept."""
+
+    @property
+    def baseline(self) -> Trial:
+        """The scenario as it is."""
+
+    @property
+    def trials(self) -> list[Trial]:
+        """The trials in order."""
+
+    @property
+    def front(self) -> list[Trial]:
+        """The trials that no other one beats."""
+
+
+def tuning_figure(tuned: Trials, name: str, searched: str) -> Figure:
     """Draw the scores over the trials, or each objective over each other one."""
     pairs = list(combinations(range(len(tuned.objectives)), 2))
     rows = max(1, -(-len(pairs) // ACROSS))
@@ -55,7 +80,7 @@ def tuning_figure(tuned: Tuning, name: str, searched: str) -> Figure:
     return figure
 
 
-def _over_trials(plane: Axes, tuned: Tuning) -> None:
+def _over_trials(plane: Axes, tuned: Trials) -> None:
     trials = _finite(tuned)
     _marks(plane, tuned, lambda trial: (trial.number, trial.scores[0]))
     line = _best(tuned, trials)
@@ -71,7 +96,7 @@ def _over_trials(plane: Axes, tuned: Tuning) -> None:
         plane.legend(loc="best")
 
 
-def _one_over_other(plane: Axes, tuned: Tuning, pair: tuple[int, int]) -> None:
+def _one_over_other(plane: Axes, tuned: Trials, pair: tuple[int, int]) -> None:
     across, up = pair
     _marks(plane, tuned, lambda trial: (trial.scores[across], trial.scores[up]))
     front = [(trial.scores[across], trial.scores[up]) for trial in tuned.front]
@@ -90,7 +115,7 @@ def _one_over_other(plane: Axes, tuned: Tuning, pair: tuple[int, int]) -> None:
         plane.legend(loc="best")
 
 
-def _numbered(plane: Axes, tuned: Tuning, pair: tuple[int, int]) -> None:
+def _numbered(plane: Axes, tuned: Trials, pair: tuple[int, int]) -> None:
     """Write the numbers of trials beside the front, where they do not stand on each other."""
     scores = [trial.scores for trial in _finite(tuned)]
     if not scores:
@@ -114,7 +139,7 @@ def _numbered(plane: Axes, tuned: Tuning, pair: tuple[int, int]) -> None:
             )  # fmt: skip
 
 
-def _score_axis(plane: Axes, which: Literal["x", "y"], tuned: Tuning, number: int) -> None:
+def _score_axis(plane: Axes, which: Literal["x", "y"], tuned: Trials, number: int) -> None:
     """Name an axis, make it logarithmic if scores span decades, and write out its numbers."""
     axis = plane.xaxis if which == "x" else plane.yaxis
     axis.set_label_text(_axis(tuned.objectives[number]))
@@ -125,11 +150,11 @@ def _score_axis(plane: Axes, which: Literal["x", "y"], tuned: Tuning, number: in
     axis.set_major_formatter(lambda value, _: text.number(value))
 
 
-def _finite(tuned: Tuning) -> list[Trial]:
+def _finite(tuned: Trials) -> list[Trial]:
     return [t for t in (tuned.baseline, *tuned.trials) if all(map(math.isfinite, t.scores))]
 
 
-def _marks(plane: Axes, tuned: Tuning, at: Callable[[Trial], tuple[float, float]]) -> None:
+def _marks(plane: Axes, tuned: Trials, at: Callable[[Trial], tuple[float, float]]) -> None:
     """Mark the trials, hollow where bounds are not kept, and the scenario as it is."""
     full = "bounds kept" if tuned.constraints else "trial"
     for kept, face, words in ((True, SOURCES[0], full), (False, "white", "bounds not kept")):
@@ -144,7 +169,7 @@ def _marks(plane: Axes, tuned: Tuning, at: Callable[[Trial], tuple[float, float]
             plane.plot(*at(trial), "D", ms=7, mfc="none", mec="black", label="as it is")
 
 
-def _best(tuned: Tuning, trials: list[Trial]) -> list[tuple[float, float]]:
+def _best(tuned: Trials, trials: list[Trial]) -> list[tuple[float, float]]:
     """Return the best score so far, by trial, to the last trial."""
     [objective] = tuned.objectives
     best: list[tuple[float, float]] = []

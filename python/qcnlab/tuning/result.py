@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from qcnlab import intervals, text
 from qcnlab.errors import MissingPackage, ScenarioError, scenario_error
+from qcnlab.printing import text
+from qcnlab.runs import intervals
 from qcnlab.sweeps.grid import read
-from qcnlab.tuning.goals import Constraint, Objective, Runs
+from qcnlab.tuning.goals import Constraint, Objective
 from qcnlab.tuning.space import in_words
+from qcnlab.tuning.trial import Trial
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,41 +20,11 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-    from qcnlab.intervals import Interval
+    from qcnlab.runs.intervals import Interval
 
 
 MOST_DRAWN = 4
 """So many objectives are drawn, each over each other one."""
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One set of values, and what its runs gave.
-
-    Examples
-    --------
-    >>> import qcnlab
-    >>> qcnlab.Trial(1, {"scheme.cp.w": "4"}, {}, (1500.0,), violation=0.0).kept
-    True
-    """
-
-    number: int
-    """Counted from 1; 0 is the scenario as it is."""
-    values: dict[str, str]
-    """What is set, by key."""
-    metrics: dict[str, Runs]
-    """The metrics that are asked for, of each condition and replication."""
-    scores: tuple[float, ...]
-    """What the objectives come to."""
-    violation: float
-    """The sum of what bounds are exceeded by; 0 if all are kept."""
-    refused: str | None = None
-    """Why the scenario cannot have these values."""
-
-    @property
-    def kept(self) -> bool:
-        """Whether it ran and kept all bounds."""
-        return self.refused is None and self.violation == 0
 
 
 class Tuning:

@@ -7,30 +7,33 @@ the sampler again for every trial that is kept and tells it the outcome; it is t
 from __future__ import annotations
 
 import math
+import time
 from collections import Counter
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from qcnlab.api import Scenario
 from qcnlab.errors import FolderError, ScenarioError, scenario_error
-from qcnlab.folders import core_digest, write_whole
-from qcnlab.progress import Bar
+from qcnlab.files.folders import core_digest, write_whole
+from qcnlab.printing.progress import Bar
 from qcnlab.sweeps.executors import check_on
 from qcnlab.sweeps.grid import build
 from qcnlab.sweeps.result import Sweep, check_metric
 from qcnlab.sweeps.running import describe, perform
 from qcnlab.tuning.goals import Constraint, Objective, read_constraint
-from qcnlab.tuning.result import MOST_DRAWN, Trial, Tuning
+from qcnlab.tuning.result import MOST_DRAWN, Tuning
 from qcnlab.tuning.sampler import Sampler
 from qcnlab.tuning.space import check_keys, read_space
 from qcnlab.tuning.store import Kept
+from qcnlab.tuning.trial import Trial
 from qcnlab.values import MOST_JOBS, MOST_REPS, MOST_SEED, several, within
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from os import PathLike
 
+    from qcnlab.sweeps.grid import Grid
     from qcnlab.tuning.goals import Runs
 
 MOST_TRIALS = 1_000_000
@@ -165,34 +168,19 @@ def search(
         "replications": replications,
         "seed": drawn_from,
     }
-    judge = _Judge(base, changes, conditions, objectives, constraints, known, jobs, on)
-    done: list[Trial] = []
+
+    def grid(values: Mapping[str, str]) -> Grid:
+        changed = [*changes, *(f"{key}={value}" for key, value in values.items())]
+        return build(base, changed, conditions, seeded=True, single=True, progress=False)
+
+    judge = Judge(grid, objectives, constraints, known, jobs, on)
     with nullcontext() if folder is None else Kept.opened(folder, known) as kept:
         sampler = Sampler(space, objectives, bool(constraints), drawn_from)
-        old = [] if kept is None else kept.trials
-        label = f"{trials} trials"
-        with Bar(label, progress) as bar:
-            for number in range(trials + 1):
-                values = sampler.ask() if number else {}
-                if number < len(old):
-                    trial = old[number]
-                    if trial.values != values:
-                        raise FolderError(
-                            f"'{folder}' was made with another version of Optuna; go on with that "
-                            "one, or choose another folder with -o DIR"
-                        )
-                else:
-                    trial = judge.trial(number, values)
-                    if kept is not None:
-                        kept.add(trial)
-                if number:
-                    sampler.tell(trial)
-                done.append(trial)
-                bar(number / trials)
+        done = explore(sampler, judge, trials, kept, progress)
         tuned = Tuning(known, objectives, constraints, done)
         if len(objectives) == 1 and tuned.front and tuned.front[0].number:
             other = {**known, "seed": (drawn_from + 1) % (MOST_SEED + 1)}
-            judge = _Judge(base, changes, conditions, objectives, constraints, other, jobs, on)
+            judge = Judge(grid, objectives, constraints, other, jobs, on)
             tuned.again = {
                 trial.number: judge.trial(trial.number, trial.values)
                 for trial in (tuned.baseline, tuned.front[0])
@@ -217,43 +205,126 @@ def _objectives(goals: Mapping[str, Sequence[str]]) -> list[Objective]:
     return [Objective(name, smallest) for name, smallest in named]
 
 
-class _Judge:
-    """Runs a trial at all conditions and says what it came to."""
+class Proposing(Protocol):
+    """Who proposes the next trial, and is told of each."""
+
+    def ask(self) -> dict[str, str]:
+        """Return the values of the next trial."""
+
+    def tell(self, trial: Trial) -> None:
+        """Take the outcome of the trial that was asked for last."""
+
+
+def explore(
+    sampler: Proposing,
+    judge: Judge,
+    trials: int,
+    kept: Kept | None,
+    progress: bool | None,
+    first: Callable[[Trial, float | None], object] | None = None,
+) -> list[Trial]:
+    """Run what is there already, trial 0, and then the trials that a sampler proposes.
+
+    Parameters
+    ----------
+    sampler : Proposing
+        Proposes the trials from 1.
+    judge : Judge
+        Runs them.
+    trials : int
+        How many, without trial 0.
+    kept : Kept, optional
+        A folder: trials that it has are not run again.
+    progress : bool, optional
+        As in `run`.
+    first : callable, optional
+        Is told trial 0, and how long its runs took in s, `None` if it was kept.
+
+    Returns
+    -------
+    list of Trial
+        All of them, trial 0 first.
+
+    Raises
+    ------
+    FolderError
+        If the folder's trials are not those that the sampler proposes.
+    """
+    done: list[Trial] = []
+    old = [] if kept is None else kept.trials
+    with Bar(f"{trials} trials", progress) as bar:
+        for number in range(trials + 1):
+            values = sampler.ask() if number else {}
+            begun, again = time.monotonic(), number < len(old)
+            if again:
+                trial = old[number]
+                if trial.values != values:
+                    raise FolderError(
+                        f"'{kept.folder if kept else ''}' was made with another version of Optuna; "
+                        "go on with that one, or choose another folder with -o DIR"
+                    )
+            else:
+                trial = judge.trial(number, values)
+                if kept is not None:
+                    kept.add(trial)
+            if number:
+                sampler.tell(trial)
+            elif first is not None:
+                first(trial, None if again else time.monotonic() - begun)
+            done.append(trial)
+            bar(number / trials)
+    return done
+
+
+class Judge:
+    """Runs a trial at all conditions and says what it came to.
+
+    Parameters
+    ----------
+    grid : callable
+        Returns, for the values of a trial, the conditions as points.
+    objectives : sequence of Objective
+        What is wanted.
+    constraints : sequence of Constraint
+        What is to be kept.
+    known : mapping
+        `replications`, `seed`, `conditions` (their number) and `mean` of the search.
+    jobs, on
+        As in `sweep`.
+    beside : sequence of str, optional
+        Metrics that are kept, too.
+    """
 
     def __init__(
         self,
-        base: Scenario,
-        changes: Sequence[str],
-        conditions: Mapping[str, list[Any]],
+        grid: Callable[[Mapping[str, str]], Grid],
         objectives: Sequence[Objective],
         constraints: Sequence[Constraint],
         known: Mapping[str, Any],
         jobs: int | None,
         on: object,
+        beside: Sequence[str] = (),
     ) -> None:
-        self._base = base
-        self._changes = changes
-        self._conditions = conditions
+        self._grid = grid
         self._objectives = objectives
         self._constraints = constraints
         self._known = known
         self._jobs = jobs
         self._on = on
+        self._beside = beside
 
     def trial(self, number: int, values: dict[str, str]) -> Trial:
         """Return a trial that has been run, or refused."""
-        changes = [*self._changes, *(f"{key}={value}" for key, value in values.items())]
         try:
-            grid = build(
-                self._base, changes, self._conditions, seeded=True, single=True, progress=False
-            )
+            grid = self._grid(values)
         except ScenarioError as error:
             worst = tuple(math.inf if each.smallest else -math.inf for each in self._objectives)
             return Trial(number, values, {}, worst, math.inf, str(error))
         seed = self._known["seed"]
         manifest = describe(grid, self._known["replications"], seed, "")
         swept = perform(grid, manifest, seed, None, jobs=self._jobs, progress=False, on=self._on)
-        return judged(number, values, swept, self._objectives, self._constraints, self._known)
+        goals = (self._objectives, self._constraints)
+        return judged(number, values, swept, *goals, self._known, self._beside)
 
 
 def judged(
@@ -263,10 +334,11 @@ def judged(
     objectives: Sequence[Objective],
     constraints: Sequence[Constraint],
     known: Mapping[str, Any],
+    beside: Sequence[str] = (),
 ) -> Trial:
     """Return the trial whose runs are those of a sweep over the conditions."""
     goals: list[Objective | Constraint] = [*objectives, *constraints]
-    names = dict.fromkeys(goal.metric for goal in goals)
+    names = dict.fromkeys([*(goal.metric for goal in goals), *beside])
     points = range(known["conditions"])
     metrics: dict[str, Runs] = {
         name: [swept.over(point, name)["values"] for point in points] for name in names
@@ -277,7 +349,7 @@ def judged(
 
 
 def _write(tuned: Tuning, folder: Path) -> None:
-    from qcnlab.plots import save
+    from qcnlab.figures.plots import save
 
     write_whole(folder / "trials.csv", tuned.to_polars().write_csv().encode())
     if len(tuned.objectives) <= MOST_DRAWN:

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from qcnlab.errors import FolderError
-from qcnlab.folders import parse_json, read_json, write_whole
+from qcnlab.files.folders import parse_json, read_json, write_whole
 from qcnlab.sweeps.store import held
-from qcnlab.tuning.result import Trial
+from qcnlab.tuning.trial import Trial
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +36,7 @@ class Kept:
     """The folder of a search: its manifest, and a line for each trial that has ended."""
 
     def __init__(self, folder: Path, trials: list[Trial]) -> None:
+        self.folder = folder
         self._journal = folder / JOURNAL
         self.trials = trials
 

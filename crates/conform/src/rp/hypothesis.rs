@@ -208,8 +208,9 @@ pub(super) struct Hypothesis {
     pub(super) earlier: [Option<Change>; 6],
     /// Where the timer would stand, had no CNM restarted it.
     kept_timer: Option<TimeCycle>,
-    /// The byte-counter cycles so far that the law spreads.
-    pub(super) lengths: CycleLengths,
+    /// The cycles so far that the law spreads, of the byte counter and of the timer.
+    pub(super) byte_lengths: CycleLengths,
+    pub(super) time_lengths: CycleLengths,
 }
 
 fn dice() -> Dice {
@@ -237,7 +238,8 @@ impl Hypothesis {
             change: None,
             earlier: [None; 6],
             kept_timer: None,
-            lengths: CycleLengths::default(),
+            byte_lengths: CycleLengths::default(),
+            time_lengths: CycleLengths::default(),
         }
     }
 
@@ -296,12 +298,14 @@ impl Hypothesis {
             mine.start = mine.start.hull(other.start);
         }
         self.allowed = (self.allowed.0.min(other.allowed.0), self.allowed.1.max(other.allowed.1));
-        self.lengths.absorb(&other.lengths);
+        self.byte_lengths.absorb(&other.byte_lengths);
+        self.time_lengths.absorb(&other.time_lengths);
     }
 
     fn timer_ends(&self, rules: &Rules) -> Option<Window> {
         let timer = self.timer?;
-        let half = rules.width(timer.spread) / 2.0;
+        let width = if rules.quirk == Some(Quirk::TimerNotSpread) { 0.0 } else { rules.width(timer.spread) };
+        let half = width / 2.0;
         let (earliest, _) = rules.measured(timer.length as f64 * (1.0 - half));
         let (_, latest) = rules.measured(timer.length as f64 * (1.0 + half));
         Some(timer.start.after(earliest, latest))
@@ -394,11 +398,19 @@ impl Hypothesis {
 
     /// Ends the timer cycle; returns whether the rate is now at its maximum, where it matters whether frames wait.
     fn end_time_cycle(&mut self, rules: &Rules, at: Window, nothing_waits: bool) -> bool {
-        let (before, was) = (self.gauge(), self.rp.limit());
+        let (before, was, ended) = (self.gauge(), self.rp.limit(), self.timer);
         let lasted = self.time_cycle(at.middle()).map_or(0, |(time, _)| time);
         self.allow(rules, at);
         self.rp.on_time_cycle_observed(instant(at.lo), nothing_waits, &mut dice());
         self.add_hai_at_one_stage(rules);
+        // Two gaps, because a timer ends within one. At the line's rate frames may come later than the rate lets them.
+        let gaps = 2.0 * takes(self.last_charge, before.current_rate);
+        if let Some(TimeCycle { start, length, spread: true }) = ended
+            && self.gauge().current_rate < rules.line
+            && self.is_told(rules, before.current_rate, gaps)
+        {
+            self.time_lengths.add((at.lo - start.hi, at.hi - start.lo), 0, length);
+        }
         self.timer = self.limiting().then(|| {
             let length = self.rp.time_end().ps() as i64 - instant(at.lo).ps() as i64;
             TimeCycle { start: at, length, spread: true }
@@ -511,6 +523,13 @@ impl Hypothesis {
         }
     }
 
+    /// Whether the next frame tells a rise of the rate from `before`, whatever the clocks did in `within` ps: it shows
+    /// when the cycle ended.
+    fn is_told(&self, rules: &Rules, before: BitRate, within: f64) -> bool {
+        let rise = takes(self.last_charge, before) - takes(self.last_charge, self.rate(rules));
+        rise > rules.unnoticed() as f64 + 2.0 * rules.ppm * within
+    }
+
     fn after_frame(&mut self, rules: &Rules, left: Window, size: Bytes, ends: bool, backlog: Bytes) {
         let before = self.gauge();
         let counted = self.byte.length - self.byte.left.0;
@@ -521,13 +540,10 @@ impl Hypothesis {
                 self.byte = ByteCycle { left: (length, length), length, spread: true };
             }
             self.add_hai_at_one_stage(rules);
-            // A rise that the next frame tells, whatever the clocks did in a cycle, shows which frame ended it.
-            let gap = |rate: BitRate| takes(self.last_charge, rate);
-            let drifted = 2.0 * rules.ppm * takes(ended.length as f64, before.current_rate);
-            let rise = gap(before.current_rate) - gap(self.rate(rules));
-            if ended.spread && rise > rules.unnoticed() as f64 + drifted {
+            let lasted = takes(ended.length as f64, before.current_rate);
+            if ended.spread && self.is_told(rules, before.current_rate, lasted) {
                 let ByteCycle { left, length, .. } = ended;
-                self.lengths.add((length - left.1, length - left.0), size.signed(), length);
+                self.byte_lengths.add((length - left.1, length - left.0), size.signed(), length);
             }
             self.record(Cause::ByteCycle { octets: counted }, left, before);
         }

@@ -4,7 +4,9 @@ use super::event::{Event, Heard, Sent};
 use super::hypothesis::{Fit, Hypothesis, Rules};
 use super::interval::{Interval, Intervals};
 use super::reason::{self, Evidence, Reason};
+use super::spread::CycleLengths;
 use super::unseen::MOST_FRAMES;
+use crate::deviation::Quirk;
 use crate::window::{Window, takes};
 use std::collections::{HashMap, VecDeque};
 
@@ -167,19 +169,24 @@ impl Judge {
         self.too_close().unwrap_or(Finding::Conforms)
     }
 
-    /// A breach where byte-counter cycles lie too close together under each hypothesis that is left.
+    /// A breach where cycles of the byte counter, or of the timer, lie too close together under each hypothesis that is
+    /// left.
     fn too_close(&self) -> Option<Finding> {
         let (width, last) = (self.rules.spread_to_show()?, self.last?);
-        let mut all = self.hypotheses.iter().map(|hypothesis| hypothesis.lengths);
-        let first = all.next()?;
-        let lengths = all.fold(first, |mut lengths, other| {
-            lengths.absorb(&other);
-            lengths
-        });
-        lengths.are_too_close(width).then(|| {
-            let reason = reason::too_close(&lengths, width);
-            Finding::Breaks(Box::new(Breach { frame: last.number, stamp: last.stamp, reason }))
-        })
+        let of_all = |of: fn(&Hypothesis) -> CycleLengths| {
+            let both = |mut lengths: CycleLengths, other: CycleLengths| {
+                lengths.absorb(&other);
+                lengths
+            };
+            self.hypotheses.iter().map(of).reduce(both).unwrap_or_default()
+        };
+        let clocks = [("byte-counter", of_all(|one| one.byte_lengths)), ("timer", of_all(|one| one.time_lengths))];
+        let (clock, lengths) = clocks
+            .into_iter()
+            .filter(|(clock, _)| *clock != "timer" || self.rules.quirk != Some(Quirk::TimerNotSpread))
+            .find(|(_, lengths)| lengths.are_too_close(width))?;
+        let reason = reason::too_close(clock, &lengths, width);
+        Some(Finding::Breaks(Box::new(Breach { frame: last.number, stamp: last.stamp, reason })))
     }
 
     /// Whether frames before the first CNM did not show a sender without a limiter.

@@ -21,7 +21,7 @@ use super::input::{SeenAt, Survey, open};
 use super::law::QcnLaw;
 use super::sequence::{FrameNumber, Sequences};
 use super::tolerances::ConformOptions;
-use super::variants::{Variant, of_reaction_point, of_spread};
+use super::variants::{Variant, of_narrower_spread, of_reaction_point};
 use super::window::takes;
 use qcnlab_capture::{CapturedFrame, Direction, InterfaceId};
 use qcnlab_lab::header::{FrameKind, Header};
@@ -245,7 +245,7 @@ pub(super) fn judge(file: &Path, options: &ConformOptions) -> Result<RpResults, 
     if let Some((_, reason, point)) = broken.min_by_key(|(stamp, _, _)| *stamp) {
         // Of a spread that is too narrow only another spread is the reason.
         let variants = match reason.kind {
-            ReasonKind::Spread => of_spread(&law),
+            ReasonKind::Spread => of_narrower_spread(&law),
             _ => of_reaction_point(&law, &reason.measured),
         };
         let mut again = pass();

@@ -70,11 +70,11 @@ impl Evidence<'_> {
     }
 }
 
-/// Cycles that should be spread at random lie too close together.
-pub(super) fn too_close(lengths: &CycleLengths, width: f64) -> Reason {
+/// Cycles of a clock that should be spread at random lie too close together.
+pub(super) fn too_close(clock: &str, lengths: &CycleLengths, width: f64) -> Reason {
     let percent = |part: f64| format!("{:.1} %", part * 100.0);
     let text = format!(
-        "all {} byte-counter cycles behind the first of a message ended after {} to {} of their length; the law spreads \
+        "all {} {clock} cycles behind the first of a message ended after {} to {} of their length; the law spreads \
          them over {} to {}, and by chance so many lie so close together once in {:.0e}",
         lengths.count,
         percent(lengths.least),

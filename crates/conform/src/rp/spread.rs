@@ -1,4 +1,4 @@
-//! The random lengths of byte-counter cycles: whether they lie closer together than the law's spread leaves likely.
+//! The random lengths of cycles, of the byte counter and of the timer: whether they lie closer together than the law's spread leaves likely.
 
 /// How much less likely than one in so many lengths are that break the law.
 const UNLIKELY: f64 = 1e-6;
@@ -14,7 +14,8 @@ pub(super) struct CycleLengths {
 
 impl CycleLengths {
     /// A cycle of this nominal length ended with a frame of `size` octets, after `counted` octets with it: its length lies
-    /// within that frame. Of what is not known, `counted` leaves a range.
+    /// within that frame. Of what is not known, `counted` leaves a range. Of a cycle of the timer `counted` is the time
+    /// that it took, and `size` is 0.
     pub(super) fn add(&mut self, counted: (i64, i64), size: i64, nominal: i64) {
         let share = |octets: i64| octets as f64 / nominal.max(1) as f64;
         let (least, most) = (share(counted.0 - size), share(counted.1));

@@ -16,7 +16,7 @@ pub use refusal::{NoBottleneck, PortLoad};
 
 use crate::fabric::limiters;
 use crate::quantity::seconds;
-use crate::scenario::{Draw, ResolvedScenario, Scenario, TrafficKind};
+use crate::scenario::{Draw, Offered, ResolvedScenario, Scenario};
 use delays::Delays;
 use phase_load::{Demands, PhaseLoad};
 use qcnlab_schemes::params::Variants;
@@ -174,15 +174,12 @@ fn merged(phases: Vec<BottleneckPhase>) -> Vec<BottleneckPhase> {
 /// Refuses flows of a given size: their number changes during the run.
 fn refuse_finite_flows(scenario: &Scenario, resolved: &ResolvedScenario) -> Result<(), NoBottleneck> {
     let ends = |traffic: usize| {
-        use TrafficKind::{Roce, Saturated, Tcp};
-        let sized = matches!(
-            scenario.traffic[traffic].kind,
-            Saturated { size: Some(_), .. } | Tcp { size: Some(_), .. } | Roce { size: Some(_), .. }
-        );
+        let offered = scenario.traffic[traffic].offered();
+        let sized = matches!(offered, Offered::AllItCan { total: Some(_), .. });
         sized || resolved.flows.iter().any(|flow| flow.traffic == traffic && flow.size.is_some())
     };
     match (0..scenario.traffic.len()).find(|traffic| ends(*traffic)) {
-        Some(traffic) => Err(NoBottleneck::Ends { traffic, kind: scenario.traffic[traffic].kind.word() }),
+        Some(traffic) => Err(NoBottleneck::Ends { traffic, arrivals: scenario.traffic[traffic].arrivals.word() }),
         None => Ok(()),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{NEGLIGIBLE_PART, NoBottleneck, PortLoad};
 use crate::fairness::{Claim, max_min};
-use crate::scenario::{ResolvedScenario, Scenario, TrafficKind};
+use crate::scenario::{Offered, ResolvedScenario, Scenario};
 use crate::topology::Role;
 use qcnlab_units::Span;
 
@@ -34,9 +34,8 @@ impl Demands {
 
 /// The mean rate that a flow offers, bit/s; `None` for a flow that sends as fast as it may.
 fn offered_bps(scenario: &Scenario, resolved: &ResolvedScenario, flow: usize) -> Option<f64> {
-    match scenario.traffic[resolved.flows[flow].traffic].kind {
-        TrafficKind::Saturated { max_rate, .. } => max_rate.map(qcnlab_units::BitRate::as_f64),
-        TrafficKind::Tcp { .. } | TrafficKind::Roce { .. } => None,
+    match scenario.traffic[resolved.flows[flow].traffic].offered() {
+        Offered::AllItCan { ceiling, .. } => ceiling.map(qcnlab_units::BitRate::as_f64),
         _ => Some(resolved.wanted_bps[flow]),
     }
 }

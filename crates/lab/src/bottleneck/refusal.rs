@@ -77,14 +77,14 @@ pub enum NoBottleneck {
     },
     /// Flows have an end.
     #[error(
-        "flows of traffic.{traffic} (kind {kind}) have an end, so their number changes all the time; \
-         give traffic that goes on, such as kind saturated without size"
+        "flows of traffic.{traffic} (arrivals {arrivals}) have an end, so their number changes all the time; \
+         give traffic that goes on, such as arrivals saturated without size"
     )]
     Ends {
         /// The entry of traffic, from 0.
         traffic: usize,
-        /// Its kind.
-        kind: &'static str,
+        /// Its arrivals.
+        arrivals: &'static str,
     },
     /// A flow starts or stops in the middle of a phase.
     #[error(

@@ -15,7 +15,7 @@ delay = "1 us"
 [switch]
 output_buffer = "150 KB"
 [[traffic]]
-kind = "saturated"
+arrivals = "saturated"
 from = "host{2..9}"
 to = "host1"
 frame = "1500 B"
@@ -39,7 +39,7 @@ trunk_delay = "5 us"
 output_buffer = "300 KB"
 latency = "500 ns"
 [[traffic]]
-kind = "poisson"
+arrivals = "poisson"
 from = "host{1..4}"
 to = "host{5..8}"
 spread = "paired"
@@ -59,12 +59,12 @@ long = 4
 rate = "10 Gb/s"
 delay = "5 us"
 [[traffic]]
-kind = "saturated"
+arrivals = "saturated"
 from = "long*"
 to = "sink"
 frame = "1500 B"
 [[traffic]]
-kind = "saturated"
+arrivals = "saturated"
 from = "cross*"
 to = "exit*"
 spread = "paired"
@@ -236,7 +236,7 @@ fn two_trunks_of_a_parking_lot_are_refused() {
 fn a_port_of_no_switch_is_no_bottleneck() {
     // Two flows share the link of host2 and get 5 Gb/s each; the port to host1 is full and no queue grows.
     let twice =
-        more(FAT_TREE, "[[traffic]]\nkind = \"saturated\"\nfrom = \"host2\"\nto = \"host3\"\nframe = \"1500 B\"");
+        more(FAT_TREE, "[[traffic]]\narrivals = \"saturated\"\nfrom = \"host2\"\nto = \"host3\"\nframe = \"1500 B\"");
     assert!(matches!(scenario(&twice, &["traffic.0.from=host2"]).bottleneck(), Err(NoBottleneck::Nothing { .. })));
 }
 
@@ -261,7 +261,7 @@ fn who_wants_little_is_no_source() {
     // 0.5 Gb/s is less than half of the eight's 9.5 / 8 Gb/s, and 0.7 Gb/s is more than half of 9.3 / 8.
     let third = |rate: &str| {
         let from = "from = \"host10\"\nto = \"host1\"\nframe = \"1500 B\"";
-        more(FAT_TREE, &format!("[[traffic]]\nkind = \"constant\"\nrate = \"{rate}\"\n{from}"))
+        more(FAT_TREE, &format!("[[traffic]]\narrivals = \"constant\"\nrate = \"{rate}\"\n{from}"))
     };
     let (_, few) = contenders(&scenario(&third("0.5 Gb/s"), &[]));
     assert_eq!((few.sources.len(), few.light.0), (8, 1));
@@ -277,7 +277,7 @@ fn who_wants_little_is_no_source() {
 fn what_nothing_slows_takes_its_part_first() {
     let free = |rate: &str| {
         let from = "from = \"host10\"\nto = \"host1\"\nframe = \"1500 B\"\ncontrolled = false";
-        more(FAT_TREE, &format!("[[traffic]]\nkind = \"constant\"\nrate = \"{rate}\"\n{from}"))
+        more(FAT_TREE, &format!("[[traffic]]\narrivals = \"constant\"\nrate = \"{rate}\"\n{from}"))
     };
     let (_, contenders) = contenders(&scenario(&free("4 Gb/s"), &[]));
     assert_eq!((contenders.sources.len(), contenders.uncontrolled.0), (8, 1));
@@ -291,7 +291,7 @@ fn what_nothing_slows_takes_its_part_first() {
 #[test]
 fn limiters_count_and_not_flows() {
     // host2 sends to two receivers behind one slow trunk over one limiter.
-    let both = "[[traffic]]\nkind = \"saturated\"\nfrom = \"host{1..2}\"\nto = \"host{5..6}\"\nframe = \"1500 B\"";
+    let both = "[[traffic]]\narrivals = \"saturated\"\nfrom = \"host{1..2}\"\nto = \"host{5..6}\"\nframe = \"1500 B\"";
     let text = LEAF_SPINE.replace(LEAF_SPINE.split("[[traffic]]").nth(1).unwrap(), "\n[scheme]\nname = \"qcn\"\n");
     let text = more(&text.replace("[[traffic]]", ""), both);
     let slow = ["topology.trunk_rate=5 Gb/s"];
@@ -305,7 +305,7 @@ fn limiters_count_and_not_flows() {
     close(shared.sends_bps.mean, 10e9);
     let aside = more(
         &more(&text, adapters),
-        "[[traffic]]\nkind = \"constant\"\nrate = \"1 Gb/s\"\nfrom = \"host1\"\nto = \"host3\"\nframe = \"1500 B\"",
+        "[[traffic]]\narrivals = \"constant\"\nrate = \"1 Gb/s\"\nfrom = \"host1\"\nto = \"host3\"\nframe = \"1500 B\"",
     );
     assert_eq!(
         refusal(&scenario(&aside, &slow)),
@@ -323,7 +323,7 @@ fn rates_count_frame_octets() {
 
 #[test]
 fn the_mean_frame_is_that_of_the_frames_that_pass() {
-    let small = "[[traffic]]\nkind = \"saturated\"\nfrom = \"host10\"\nto = \"host1\"\nframe = \"500 B\"";
+    let small = "[[traffic]]\narrivals = \"saturated\"\nfrom = \"host10\"\nto = \"host1\"\nframe = \"500 B\"";
     let (_, contenders) = contenders(&scenario(&more(FAT_TREE, small), &["traffic.0.from=host2"]));
     // Equal rates: for each frame of 1500 B three of 500 B.
     close(contenders.frame_bytes.mean, 750.0);
@@ -336,8 +336,8 @@ fn what_has_no_steady_number_of_sources_is_refused() {
     let sized = scenario(FAT_TREE, &["traffic.0.size=1 MB"]);
     assert_eq!(
         refusal(&sized),
-        "flows of traffic.0 (kind saturated) have an end, so their number changes all the time; give traffic that goes \
-         on, such as kind saturated without size"
+        "flows of traffic.0 (arrivals saturated) have an end, so their number changes all the time; give traffic that goes \
+         on, such as arrivals saturated without size"
     );
     let stops = scenario(FAT_TREE, &["traffic.0.stop=0.4 s"]);
     assert_eq!(
@@ -352,7 +352,7 @@ fn what_has_no_steady_number_of_sources_is_refused() {
 #[test]
 fn queues_apart_and_ports_without_congestion_points_are_refused() {
     let other =
-        "[[traffic]]\nkind = \"saturated\"\nfrom = \"host10\"\nto = \"host1\"\nframe = \"1500 B\"\npriority = 3";
+        "[[traffic]]\narrivals = \"saturated\"\nfrom = \"host10\"\nto = \"host1\"\nframe = \"1500 B\"\npriority = 3";
     assert_eq!(
         refusal(&scenario(&more(FAT_TREE, other), &[])),
         "flows of classes 0, 3 meet at pod1-edge1->host1, each class in a queue of its own; give them one priority"

@@ -22,7 +22,7 @@ fn translator(text: &str) -> Translator {
 fn message(size: &str) -> Translator {
     translator(&format!(
         "duration = \"1 ms\"\n[topology]\nkind = \"star\"\nsources = 1\nrate = \"10 Gb/s\"\nrtt = \"2 us\"\nsink_delay = \
-         \"1 us\"\nbuffer = \"1 MB\"\n[[traffic]]\nkind = \"roce\"\n{size}frame = \"304 B\"\nheaders = \"48 B\"\n\
+         \"1 us\"\nbuffer = \"1 MB\"\n[[traffic]]\narrivals = \"saturated\"\ntransport = \"roce\"\n{size}frame = \"304 B\"\nheaders = \"48 B\"\n\
          [scheme]\nname = \"none\"\n"
     ))
 }

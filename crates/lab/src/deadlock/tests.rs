@@ -24,7 +24,7 @@ name = "none"
 
 const ANY: &str = r#"
 [[traffic]]
-kind = "saturated"
+arrivals = "saturated"
 from = "host1"
 to = "host2"
 frame = "1500 B"
@@ -88,7 +88,7 @@ fn next_but_one(switches: u32, class: u32) -> String {
     let flow = |i: u32| {
         let to = (i + 1) % switches + 1;
         format!(
-            "[[traffic]]\nkind = \"saturated\"\nfrom = \"h{i}\"\nto = \"h{to}\"\nframe = \"1500 B\"\npriority = {class}\n"
+            "[[traffic]]\narrivals = \"saturated\"\nfrom = \"h{i}\"\nto = \"h{to}\"\nframe = \"1500 B\"\npriority = {class}\n"
         )
     };
     (1..=switches).map(flow).collect()
@@ -137,7 +137,9 @@ fn only_what_is_stopped_waits() {
 /// Acknowledgements go the other way round. In class 5, which nobody stops, they close nothing.
 #[test]
 fn acknowledgements_close_circles_in_their_class() {
-    let traffic = next_but_one(5, 3).replace("saturated", "roce").replace("\"1500 B\"", "\"1048 B\"\ncn_tag = false");
+    let traffic = next_but_one(5, 3)
+        .replace("arrivals = \"saturated\"", "arrivals = \"saturated\"\ntransport = \"roce\"")
+        .replace("\"1500 B\"", "\"1048 B\"\ncn_tag = false");
     let roce = scenario(&ring(5, ""), &traffic);
     let back: Vec<String> = ["s2->s1", "s1->s5", "s5->s4", "s4->s3", "s3->s2"].map(str::to_owned).into();
     let both = circles(&roce);

@@ -8,8 +8,8 @@ pub(crate) use traffic::limiters;
 use crate::fairness::{Claim, max_min, proportional};
 use crate::flows::{Alone, Hop};
 use crate::scenario::{
-    Draw, FailedLink, Feedback, FlowSpec, Multipath, NewPaths, PortDefence, ResolvedScenario, Scenario, ScenarioError,
-    StormAt, Ties, TrafficKind,
+    Arrivals, Draw, FailedLink, Feedback, FlowSpec, Multipath, NewPaths, PortDefence, ResolvedScenario, Scenario,
+    ScenarioError, StormAt, Ties,
 };
 use crate::topology::{Role, Routes, reverse};
 use qcnlab_sim::{
@@ -58,6 +58,8 @@ pub(crate) struct Fabric {
     /// What each flow offers at most, bit/s, by flow.
     pub(crate) wanted_bps: Vec<f64>,
     shares: OnceLock<Option<Shares>>,
+    /// The nodes that each flow is sent by and goes to.
+    ends: Vec<(u32, u32)>,
     /// Names of the ports, by index.
     pub(crate) port_names: Arc<[String]>,
     /// Names of the flows, by index.
@@ -124,6 +126,7 @@ impl Fabric {
             entries: resolved.flows.iter().map(|flow| flow.traffic as u32).collect(),
             link_bps: resolved.network.link(resolved.bottleneck).rate.as_f64(),
             offered_bps: offered.sum(),
+            ends: resolved.flows.iter().map(|flow| (flow.source_index as u32, flow.sink_index as u32)).collect(),
             wanted_bps: resolved.wanted_bps,
             shares: OnceLock::new(),
             always_crossed,
@@ -156,9 +159,41 @@ impl Fabric {
     /// Return the time that a flow of a size would take alone in the network, without any window: over RoCE until the last
     /// acknowledgement is back.
     pub(crate) fn alone(&self, flow: usize) -> Option<Alone> {
+        let octets = self.octets(flow)?;
+        let flow = &self.flows[flow];
+        let hops: Vec<Hop> = flow.paths[0].iter().map(|port| self.hop(*port)).collect();
+        let mut alone = Alone::new(octets, flow.frame, &hops);
+        if let Traffic::Roce { config, .. } = &flow.traffic {
+            let back = flow.paths[0].iter().map(|port| self.hop(self.ports[*port as usize].peer.unwrap_or(*port)));
+            alone.ideal = back.fold(alone.ideal, |sum, hop| {
+                sum + hop.delay + hop.latency + hop.rate.time_for_rounded_up(config.ack_frame + hop.overhead)
+            });
+        }
+        Some(alone)
+    }
+
+    /// Return the nodes that a flow is sent by and goes to.
+    pub(crate) fn ends(&self, flow: usize) -> (u32, u32) {
+        self.ends[flow]
+    }
+
+    /// Return the link behind a port.
+    pub(crate) fn hop(&self, port: u32) -> Hop {
+        let port = &self.ports[port as usize];
+        Hop { rate: port.rate, delay: port.delay, latency: port.latency, overhead: port.overhead }
+    }
+
+    /// Return the rate of a port's own link or, where hotspots slow it before `end`, the lowest of theirs.
+    pub(crate) fn lowest_rate(&self, port: u32, end: Instant) -> BitRate {
+        let slowed = self.services.iter().filter(|change| change.port == port && change.at < end);
+        slowed.map(|change| change.rate).fold(self.ports[port as usize].rate, BitRate::min)
+    }
+
+    /// Return the octets of a flow of a size, with the headers of its transport.
+    pub(crate) fn octets(&self, flow: usize) -> Option<Bytes> {
         let flow = &self.flows[flow];
         let size = flow.traffic.total()?;
-        let octets = match &flow.traffic {
+        Some(match &flow.traffic {
             Traffic::Tcp { config, .. } => {
                 let segments = size.get().div_ceil(config.mss.get());
                 size + Bytes::new(segments * config.headers.get())
@@ -168,20 +203,7 @@ impl Fabric {
                 size + Bytes::new(packets * config.headers.get())
             }
             Traffic::Saturated { .. } | Traffic::Constant { .. } | Traffic::Fed | Traffic::Replayed => size,
-        };
-        let hop = |port: &u32| {
-            let port = &self.ports[*port as usize];
-            Hop { rate: port.rate, delay: port.delay, latency: port.latency, overhead: port.overhead }
-        };
-        let hops: Vec<Hop> = flow.paths[0].iter().map(hop).collect();
-        let mut alone = Alone::new(octets, flow.frame, &hops);
-        if let Traffic::Roce { config, .. } = &flow.traffic {
-            let back = flow.paths[0].iter().map(|port| hop(&self.ports[*port as usize].peer.unwrap_or(*port)));
-            alone.ideal = back.fold(alone.ideal, |sum, hop| {
-                sum + hop.delay + hop.latency + hop.rate.time_for_rounded_up(config.ack_frame + hop.overhead)
-            });
-        }
-        Some(alone)
+        })
     }
 
     /// Whether the host of a flow has reaction points for it.
@@ -387,8 +409,8 @@ fn storms(resolved: &ResolvedScenario, index_of: &[Option<u32>]) -> Vec<PauseSto
 /// A message is complete for its sender once it is acknowledged, for its receiver when it is there. A collective operation goes
 /// on when arrivals have stopped.
 fn dependencies(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<DependencyPlan> {
-    let until = |spec: &FlowSpec| match scenario.traffic[spec.traffic].kind {
-        TrafficKind::Collective { .. } => Instant::ZERO + scenario.duration,
+    let until = |spec: &FlowSpec| match scenario.traffic[spec.traffic].arrivals {
+        Arrivals::Collective(_) => Instant::ZERO + scenario.duration,
         _ => Instant::ZERO + scenario.arrivals_end(),
     };
     let one = |(flow, spec): (u32, &FlowSpec)| {

@@ -23,7 +23,8 @@ delay = "1 us"
 trunk_rate = "40 Gb/s"
 trunk_delay = "2 us"
 [[traffic]]
-kind = "roce"
+arrivals = "saturated"
+transport = "roce"
 from = "host{1..2}"
 to = "host{3..4}"
 spread = "paired"
@@ -33,12 +34,12 @@ ack_frame = "60 B"
 cn_tag = false
 priority = 3
 [[traffic]]
-kind = "saturated"
+arrivals = "saturated"
 from = "host3"
 to = "host1"
 frame = "1500 B"
 [[traffic]]
-kind = "on_off"
+arrivals = "on_off"
 from = "host4"
 to = "host2"
 rate = "4 Gb/s"
@@ -330,7 +331,7 @@ fn a_receiver_reads_at_its_rate_on_every_way() {
 fn drawn_flows_stop_and_draw_for_themselves() {
     let entry = |more: &str| {
         format!(
-            "[[traffic]]\nkind = \"flows\"\nfrom = \"host1, host3\"\nto = \"host2, host4\"\nsizes = \"10 KB\"\nload = 0.2\n\
+            "[[traffic]]\narrivals = \"flows\"\nfrom = \"host1, host3\"\nto = \"host2, host4\"\nsizes = \"10 KB\"\nload = 0.2\n\
              frame = \"1500 B\"\n{more}"
         )
     };

@@ -138,7 +138,7 @@ rate = "10 Gb/s"
 rtt = "10 us"
 buffer = "150 KB"
 [[traffic]]
-kind = "saturated"
+arrivals = "saturated"
 frame = "1500 B"
 [scheme]
 name = "none"

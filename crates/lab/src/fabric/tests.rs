@@ -31,13 +31,13 @@ rate = "40 Gb/s"
 from = "edge6"
 to = "node{6..7}"
 [[traffic]]
-kind = "constant"
+arrivals = "constant"
 from = "node{2..5}"
 to = "node6"
 rate = "5 Gb/s"
 frame = "1500 B"
 [[traffic]]
-kind = "constant"
+arrivals = "constant"
 from = "node1"
 to = "node7"
 rate = "5 Gb/s"
@@ -56,7 +56,7 @@ hosts = 4
 rate = "10 Gb/s"
 delay = "1 us"
 [[traffic]]
-kind = "poisson"
+arrivals = "poisson"
 from = "*"
 to = "*"
 spread = "uniform"
@@ -262,8 +262,7 @@ fn equal_ways_are_chosen_by_flow_or_by_frame() {
 fn flows_of_one_source_to_one_sink_and_between_one_pair_spread() {
     let text =
         UNIFORM.replace("kind = \"switch\"\nhosts = 4", "kind = \"leaf_spine\"\nleaves = 2\nspines = 8\nhosts = 8");
-    let pair =
-        "[[traffic]]\nkind = \"constant\"\nfrom = \"host1\"\nto = \"host16\"\nrate = \"1 Mb/s\"\nframe = \"1500 B\"\n";
+    let pair = "[[traffic]]\narrivals = \"constant\"\nfrom = \"host1\"\nto = \"host16\"\nrate = \"1 Mb/s\"\nframe = \"1500 B\"\n";
     let plan = plan(&more(&text, &pair.repeat(6)), &[]);
     let spines = |wanted: &dyn Fn(&str, &str) -> bool| -> usize {
         let flows = plan.flows.iter().filter(|flow| {
@@ -281,8 +280,8 @@ fn flows_of_one_source_to_one_sink_and_between_one_pair_spread() {
 #[test]
 fn connections_fill_frames_and_hear_acknowledgements() {
     let text = UNIFORM.replace(
-        "kind = \"poisson\"\nfrom = \"*\"\nto = \"*\"\nspread = \"uniform\"\nrate = \"8.5 Gb/s\"",
-        "kind = \"tcp\"\nfrom = \"host{2..4}\"\nto = \"host1\"\nsize = \"1 MB\"",
+        "arrivals = \"poisson\"\nfrom = \"*\"\nto = \"*\"\nspread = \"uniform\"\nrate = \"8.5 Gb/s\"",
+        "arrivals = \"saturated\"\ntransport = \"tcp\"\nfrom = \"host{2..4}\"\nto = \"host1\"\nsize = \"1 MB\"",
     );
     let plan = plan(&text, &["traffic.initial_window=1"]);
     let Traffic::Tcp { config, total } = &plan.flows[0].traffic else { panic!("no TCP") };
@@ -333,8 +332,8 @@ fn a_star_has_its_buffer_at_the_bottleneck() {
 /// A source may have two flows and the sink may send; `topology.buffer` is the room of the bottleneck alone.
 #[test]
 fn a_star_takes_what_any_topology_takes() {
-    let more = "\n[[traffic]]\nkind = \"saturated\"\nframe = \"1500 B\"\nfrom = \"source2\"\n\
-                \n[[traffic]]\nkind = \"saturated\"\nframe = \"1500 B\"\nfrom = \"sink\"\nto = \"source1\"\n\
+    let more = "\n[[traffic]]\narrivals = \"saturated\"\nframe = \"1500 B\"\nfrom = \"source2\"\n\
+                \n[[traffic]]\narrivals = \"saturated\"\nframe = \"1500 B\"\nfrom = \"sink\"\nto = \"source1\"\n\
                 \n[[hotspot]]\nport = \"switch->source1\"\nfrom = \"1 s\"\nuntil = \"2 s\"\nrate = \"1 Gb/s\"\n";
     let shipped = crate::shipped().into_iter().find(|s| s.name == "og-hotspot-2src-10g-to-500m-rtt10us");
     let text = format!("{}{more}", shipped.unwrap_or_else(|| panic!("it is shipped")).text);
@@ -353,8 +352,8 @@ fn a_star_takes_what_any_topology_takes() {
 #[test]
 fn flows_are_drawn_anew_for_each_replication_and_lists_are_not() {
     let text = UNIFORM.replace(
-        "kind = \"poisson\"\nfrom = \"*\"\nto = \"*\"\nspread = \"uniform\"\nrate = \"8.5 Gb/s\"",
-        "kind = \"flows\"\nfrom = \"*\"\nto = \"host1\"\nsizes = \"100 KB\"\nload = 0.1\nstop = \"10 ms\"",
+        "arrivals = \"poisson\"\nfrom = \"*\"\nto = \"*\"\nspread = \"uniform\"\nrate = \"8.5 Gb/s\"",
+        "arrivals = \"flows\"\nfrom = \"*\"\nto = \"host1\"\nsizes = \"100 KB\"\nload = 0.1\nstop = \"10 ms\"",
     );
     let scenario = Scenario::parse(text.trim_start(), "test.toml").unwrap_or_else(|error| panic!("{error}"));
     let starts = |seed, replication| -> Vec<u64> {
@@ -365,10 +364,10 @@ fn flows_are_drawn_anew_for_each_replication_and_lists_are_not() {
     assert_ne!(starts(1, 0), starts(1, 1));
     // Three senders of 1 Gb/s start 1250 flows of 100 KB a second each: 37.5 in 10 ms.
     assert!((20..60).contains(&starts(1, 0).len()));
-    let list = "kind = \"list\"\nflows = \"\"\"\nfrom,to,size,start,class\nhost2,host1,4 KB,1 ms,5\nhost2,host1,1 B,2 ms,\n\"\"\"";
+    let list = "arrivals = \"list\"\nflows = \"\"\"\nfrom,to,size,start,class\nhost2,host1,4 KB,1 ms,5\nhost2,host1,1 B,2 ms,\n\"\"\"";
     let plan = plan(
         &UNIFORM
-            .replace("kind = \"poisson\"", list)
+            .replace("arrivals = \"poisson\"", list)
             .replace("rate = \"8.5 Gb/s\"\n", "")
             .replace("spread = \"uniform\"\n", ""),
         &[],
@@ -381,8 +380,8 @@ fn flows_are_drawn_anew_for_each_replication_and_lists_are_not() {
 
 #[test]
 fn a_flow_alone_takes_its_ideal_time() {
-    let list = "kind = \"list\"\nflows = \"\"\"\nfrom,to,size,start\nhost2,host1,3 KB,1 ms\n\"\"\"";
-    let text = UNIFORM.replace("kind = \"poisson\"", list).replace("rate = \"8.5 Gb/s\"\n", "");
+    let list = "arrivals = \"list\"\nflows = \"\"\"\nfrom,to,size,start\nhost2,host1,3 KB,1 ms\n\"\"\"";
+    let text = UNIFORM.replace("arrivals = \"poisson\"", list).replace("rate = \"8.5 Gb/s\"\n", "");
     let text = text.replace("spread = \"uniform\"\n", "");
     let scenario = Scenario::parse(text.trim_start(), "test.toml").unwrap_or_else(|error| panic!("{error}"));
     let alone = fabric(&scenario).alone(0).unwrap_or_else(|| panic!("a size"));
@@ -397,10 +396,10 @@ fn a_flow_alone_takes_its_ideal_time() {
 fn a_message_alone_is_acknowledged_after_its_ideal_time() {
     for (size, there) in [("2 KB", 4_520_000), ("2.5 KB", 4_960_000), ("1 B", 2_081_600)] {
         let roce = format!(
-            "kind = \"roce_list\"\nheaders = \"50 B\"\nack_frame = \"100 B\"\nflows = \"\"\"\nfrom,to,size,start\n\
+            "arrivals = \"list\"\ntransport = \"roce\"\nheaders = \"50 B\"\nack_frame = \"100 B\"\nflows = \"\"\"\nfrom,to,size,start\n\
              host2,host1,{size},0 s\n\"\"\""
         );
-        let text = UNIFORM.replace("kind = \"poisson\"", &roce).replace("rate = \"8.5 Gb/s\"\n", "");
+        let text = UNIFORM.replace("arrivals = \"poisson\"", &roce).replace("rate = \"8.5 Gb/s\"\n", "");
         let text = text.replace("[scheme]", "[switch]\nlatency = \"300 ns\"\n[scheme]");
         let text =
             text.replace("spread = \"uniform\"\n", "").replace("stagger = \"10 us\"\n", "").replace("1500 B", "1050 B");

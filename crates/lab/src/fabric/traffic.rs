@@ -1,7 +1,7 @@
 //! From the flows of a scenario to sources, limiters and generators.
 
-use crate::replay::{CaptureReplay, Replayed};
-use crate::scenario::{FlowSpec, Pairing, ResolvedScenario, Scenario, Times, TrafficKind, pace};
+use crate::replay::CaptureReplay;
+use crate::scenario::{FlowSpec, Offered, Pairing, ResolvedScenario, Scenario, pace};
 use qcnlab_sim::{FlowPlan, GeneratorPlan, Process, ReplayPlan, Traffic};
 use qcnlab_units::{Instant, Span};
 use std::collections::HashMap;
@@ -41,7 +41,9 @@ pub(super) fn plans(
 pub(super) fn replays(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<ReplayPlan> {
     let mut replays = Vec::new();
     for (entry, traffic) in scenario.traffic.iter().enumerate() {
-        let TrafficKind::Capture { replay: Replayed::Frames, .. } = traffic.kind else { continue };
+        if traffic.offered() != Offered::Replayed {
+            continue;
+        }
         let (Some(survey), Some(pace)) = (&traffic.survey, pace(traffic)) else { continue };
         let flows = (0u32..).zip(&resolved.flows).filter(|(_, flow)| flow.traffic == entry);
         let stop = traffic.stop.map_or(Instant::NEVER, |stop| Instant::ZERO + stop);
@@ -89,35 +91,31 @@ fn flow_plan(
 
 fn traffic(scenario: &Scenario, spec: &FlowSpec) -> Traffic {
     let entry = &scenario.traffic[spec.traffic];
+    let offered = entry.offered();
+    let (ceiling, total) = match offered {
+        Offered::AllItCan { ceiling, total } => (ceiling, total),
+        _ => (None, spec.size),
+    };
     if let Some(config) = entry.connection() {
-        let TrafficKind::Tcp { size, .. } = entry.kind else { return Traffic::Tcp { config, total: spec.size } };
-        return Traffic::Tcp { config, total: size };
+        return Traffic::Tcp { config, total };
     }
     if let Some(config) = entry.queue_pair() {
-        let TrafficKind::Roce { size, .. } = entry.kind else { return Traffic::Roce { config, total: spec.size } };
-        return Traffic::Roce { config, total: size };
+        return Traffic::Roce { config, total };
     }
-    match entry.kind {
-        TrafficKind::Flows { .. } | TrafficKind::Incast { .. } | TrafficKind::List { .. } => {
-            Traffic::Saturated { ceiling: None, total: spec.size }
-        }
-        TrafficKind::Capture { replay: Replayed::Flows, .. } => Traffic::Saturated { ceiling: None, total: spec.size },
-        TrafficKind::Capture { .. } => Traffic::Replayed,
-        TrafficKind::Saturated { max_rate, size } => Traffic::Saturated { ceiling: max_rate, total: size },
-        TrafficKind::Constant { rate } if entry.spread != Pairing::Uniform => Traffic::Constant { rate },
-        _ => Traffic::Fed,
+    match offered {
+        Offered::AllItCan { .. } | Offered::Sized => Traffic::Saturated { ceiling, total },
+        Offered::Stream(Process::Constant { rate }) if entry.spread != Pairing::Uniform => Traffic::Constant { rate },
+        Offered::Stream(_) => Traffic::Fed,
+        Offered::Replayed => Traffic::Replayed,
     }
 }
 
 /// When frames come, if a generator makes them.
 fn process(scenario: &Scenario, spec: &FlowSpec) -> Option<Process> {
     let entry = &scenario.traffic[spec.traffic];
-    match entry.kind {
-        TrafficKind::Constant { rate } => (entry.spread == Pairing::Uniform).then_some(Process::Constant { rate }),
-        TrafficKind::Poisson { rate } => Some(Process::Poisson { rate }),
-        TrafficKind::OnOff { rate, on, off, times } => {
-            Some(Process::OnOff { rate, on, off, exponential: times == Times::Exponential })
-        }
+    match entry.offered() {
+        Offered::Stream(Process::Constant { .. }) if entry.spread != Pairing::Uniform => None,
+        Offered::Stream(process) => Some(process),
         _ => None,
     }
 }

@@ -171,13 +171,13 @@ pub enum CellFault {
     /// A flow that waits for itself.
     #[error("the flow waits for itself, directly or through others: take one of the ids in the circle out")]
     WaitsForItself,
-    /// A flow that waits, of a kind that cannot.
+    /// A flow that waits, of a transport that cannot say when others have completed.
     #[error(
-        "flows of kind {kind} cannot wait for others, because nothing says when one has completed: use kind roce_list"
+        "flows with transport {transport} cannot wait for others, because nothing says when one has completed: use transport roce"
     )]
     CannotWait {
-        /// The kind.
-        kind: &'static str,
+        /// The transport.
+        transport: &'static str,
     },
     /// A flow that never starts.
     #[error("the flow starts at {start}, but the run ends at {end}: drop the line, or let the run last longer")]

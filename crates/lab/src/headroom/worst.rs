@@ -190,7 +190,7 @@ fn exact(octets: Bytes) -> String {
 fn flow(from: &str, to: &str, frame: Bytes, count: u64, priority: u32, start: u64) -> String {
     let size = Bytes::new(frame.get() * count);
     format!(
-        "\n[[traffic]]\nkind = \"saturated\"\nfrom = \"{from}\"\nto = \"{to}\"\nframe = \"{}\"\nsize = \"{}\"\n\
+        "\n[[traffic]]\narrivals = \"saturated\"\nfrom = \"{from}\"\nto = \"{to}\"\nframe = \"{}\"\nsize = \"{}\"\n\
          priority = {priority}\nstart = \"{start} ps\"\n",
         exact(frame),
         exact(size),

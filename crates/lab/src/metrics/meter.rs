@@ -314,7 +314,7 @@ hosts = 3
 rate = "10 Gb/s"
 delay = "1 us"
 [[traffic]]
-kind = "constant"
+arrivals = "constant"
 from = "host{1..2}"
 to = "host3"
 rate = "4 Gb/s"

@@ -1,5 +1,6 @@
 //! Metrics: each is defined once, in words and in code, and has a window of time where the definition allows it.
 
+mod collective;
 mod completion;
 mod flow_octets;
 mod in_window;
@@ -17,6 +18,7 @@ use qcnlab_sim::Finished;
 use tallies::SampleStats;
 use view::{RunView, mean, took_ms};
 
+pub(crate) use collective::CollectiveRun;
 pub(crate) use completion::{Completion, completions};
 pub use in_window::{Traces, WINDOW_METRICS, WindowError, WindowMetric, metric_in_window};
 pub(crate) use meter::Meter;
@@ -375,6 +377,26 @@ pub const METRICS: &[Metric] = &[
         definition: Definition::Run(|view| {
             Some(view.of_transports(|tcp| tcp.retransmitted, |roce| roce.retransmitted))
         }),
+    },
+    Metric {
+        name: "spurious_repeats",
+        title: "needless repeats",
+        unit: "frames",
+        about: "RoCE packets that reached their receiver although it had them, in the whole run: repeats of packets that were \
+                late and not lost. None without RoCE.",
+        source: "RFC 3708",
+        definition: Definition::Run(|view| {
+            view.of_queue_pairs(|roce| roce.spurious).map(|all| all.sum::<u64>() as f64)
+        }),
+    },
+    Metric {
+        name: "reorder_peak",
+        title: "peak of packets out of order",
+        unit: "frames",
+        about: "The most packets that the receiver of a RoCE queue pair kept at once until one before them came: the reorder \
+                buffer, or what selective repeat keeps. None without RoCE.",
+        source: "-",
+        definition: Definition::Run(|view| view.of_queue_pairs(|roce| roce.most_kept)?.max().map(|most| most as f64)),
     },
     Metric {
         name: "pause_frames",

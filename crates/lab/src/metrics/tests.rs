@@ -18,13 +18,13 @@ hosts = 3
 rate = "10 Gb/s"
 delay = "1 us"
 [[traffic]]
-kind = "constant"
+arrivals = "constant"
 from = "host{1..2}"
 to = "host3"
 rate = "4 Gb/s"
 frame = "1500 B"
 [[traffic]]
-kind = "constant"
+arrivals = "constant"
 from = "host1"
 to = "host2"
 rate = "1 Gb/s"
@@ -313,12 +313,19 @@ fn totals_are_those_of_the_engine() {
         nacks: 904,
         timeouts: 3,
         trimmed: 905,
+        spurious: 4,
+        most_kept: 9,
         received: Instant::from_ps(906),
+        last_sent: Instant::from_ps(907),
+        last_octets: 908,
     };
     let flow = |total_bytes, finished, tcp| FlowTally { total_bytes, finished, tcp, ..FlowTally::default() };
     let flows = vec![
         flow(None, Instant::NEVER, tcp(16, 100)),
-        flow(Some(5), Instant::NEVER, tcp(1, 20)),
+        FlowTally {
+            roce: Some(RoceTally { retransmitted: 0, timeouts: 0, spurious: 30, most_kept: 8, ..roce }),
+            ..flow(Some(5), Instant::NEVER, tcp(1, 20))
+        },
         FlowTally { roce: Some(roce), ..flow(Some(5), Instant::from_ps(1), None) },
     ];
     let measured =
@@ -331,6 +338,8 @@ fn totals_are_those_of_the_engine() {
         ("pause_frames", 15.0),
         ("timeouts", 20.0),
         ("retransmitted", 127.0),
+        ("spurious_repeats", 34.0),
+        ("reorder_peak", 9.0),
     ];
     expected.into_iter().for_each(|(name, value)| measured.is(name, value));
 }
@@ -536,7 +545,7 @@ fn of_sizes(end_us: u64, flows: Vec<FlowTally>) -> Measured {
     let lines: String = flows.iter().map(|_| "host1,host2,1250 B,1 ms\n").collect();
     let text = format!(
         "title = \"By hand\"\nduration = \"1110 us\"\n[topology]\nkind = \"switch\"\nhosts = 2\nrate = \"1 Gb/s\"\n\
-         delay = \"1 us\"\n[[traffic]]\nkind = \"list\"\nframe = \"1500 B\"\nflows = \"\"\"\nfrom,to,size,start\n\
+         delay = \"1 us\"\n[[traffic]]\narrivals = \"list\"\nframe = \"1500 B\"\nflows = \"\"\"\nfrom,to,size,start\n\
          {lines}\"\"\"\n[scheme]\nname = \"none\"\n"
     );
     let scenario = scenario(&text, &[]);

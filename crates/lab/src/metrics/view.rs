@@ -115,6 +115,12 @@ impl<'a> RunView<'a> {
         self.done.flows.iter().map(of).sum::<u64>() as f64
     }
 
+    /// What each queue pair counted; `None` without any.
+    pub(super) fn of_queue_pairs(&self, roce: fn(&RoceTally) -> u64) -> Option<impl Iterator<Item = u64>> {
+        let pairs = || self.done.flows.iter().filter_map(|flow| flow.roce.as_ref());
+        pairs().next().map(|_| pairs().map(roce))
+    }
+
     /// Octets of each flow outside the hotspot and its recovery.
     pub(super) fn octets_outside(&self) -> FlowOctets {
         let octets = &self.meter.octets;

@@ -11,7 +11,7 @@ link = [{ from = "h1, h2", to = "a" }, { from = "a", to = "b" }, { from = "b", t
 switch = { output_buffer = "150 KB" }
 domain = { priorities = "3", alternate_priority = 1 }
 defence = [{ port = "b->h4", mode = "edge" }, { port = "a->h2", mode = "auto", lldp = false }]
-traffic = [{ kind = "saturated", from = "h1, h2", to = "h3", frame = "1500 B", priority = 3 }]
+traffic = [{ arrivals = "saturated", from = "h1, h2", to = "h3", frame = "1500 B", priority = 3 }]
 feedback = { kind = "frames", frame = "128 B", priority = 6 }
 scheme = { name = "qcn", preset = "IEEE_8021Q" }
 "#;

@@ -1,9 +1,10 @@
 //! Refuses scenarios whose values contradict one another.
 
+use super::arrivals::Offered;
 use super::companions::stray;
 use super::counts::Counts;
 use super::domain_fault::DomainFault;
-use super::drawing::Draw;
+use super::entry::Draw;
 use super::error::ScenarioError;
 use super::fault::Fault;
 use super::located::LocatedFault;
@@ -11,9 +12,12 @@ use super::position::Position;
 use super::recheck::Recheck;
 use super::resolved::ResolvedScenario;
 use super::routing::check_recycling;
-use super::types::{Scenario, Traffic, TrafficKind};
+use super::types::{Scenario, Traffic};
 use crate::foreign::LoadError;
+use qcnlab_schemes::params::Variants;
 use qcnlab_schemes::{CongestionPoint, CpId, EventKind};
+use qcnlab_sim::Process;
+use qcnlab_sim::roce::QpRecovery;
 use qcnlab_sim::tcp::{BicProbing, BicStep, Config, CongestionAvoidance, Flavour};
 use qcnlab_units::{BitRate, Bytes, Span};
 
@@ -30,7 +34,7 @@ fn refuse(fault: Fault, keys: &[impl ToString]) -> Result<(), LocatedFault> {
 
 /// Reads the files a scenario names.
 pub(crate) fn load(scenario: &mut Scenario) -> Result<(), ScenarioError> {
-    let loaded = super::drawing::load_files(scenario).and_then(|()| super::replaying::survey(scenario));
+    let loaded = super::loading::load_files(scenario).and_then(|()| super::replaying::survey(scenario));
     loaded.map_err(|fault| error(scenario, fault))
 }
 
@@ -132,7 +136,9 @@ fn times(scenario: &Scenario) -> Result<(), LocatedFault> {
         if traffic.start >= duration {
             return beyond("the traffic starts", traffic.start, format!("traffic.{i}.start"));
         }
-        if let Some(stop) = scenario.stop_arrivals.filter(|stop| traffic.kind.is_drawn() && traffic.start >= *stop) {
+        if let Some(stop) =
+            scenario.stop_arrivals.filter(|stop| traffic.arrivals.kind().is_drawn() && traffic.start >= *stop)
+        {
             let fault = Fault::AfterArrivals { start: traffic.start, stop };
             return refuse(fault, &[format!("traffic.{i}.start"), "stop_arrivals".to_owned()]);
         }
@@ -147,10 +153,10 @@ fn times(scenario: &Scenario) -> Result<(), LocatedFault> {
 /// The keys about flows that arrive or end have such flows.
 fn arrivals(scenario: &Scenario) -> Result<(), LocatedFault> {
     let no = |key, flows| refuse(Fault::NoSuchFlows { key, flows }, &[key]);
-    if scenario.stop_arrivals.is_some() && !scenario.traffic.iter().any(|traffic| traffic.kind.arrives()) {
+    if scenario.stop_arrivals.is_some() && !scenario.traffic.iter().any(|traffic| traffic.arrivals.kind().arrives()) {
         return no("stop_arrivals", "that arrive");
     }
-    if scenario.drain && !scenario.traffic.iter().any(|traffic| traffic.kind.ends()) {
+    if scenario.drain && !scenario.traffic.iter().any(|traffic| traffic.arrivals.kind().ends()) {
         return no("drain", "that end");
     }
     Ok(())
@@ -242,24 +248,16 @@ fn frames(scenario: &Scenario, resolved: &ResolvedScenario) -> Result<(), Locate
             return refuse(Fault::FrameAboveBuffer { frame, buffer }, &keys);
         }
         let link = resolved.network.link(paths[0][0]).rate;
-        if let Some(rate) = steady(&traffic.kind)
-            && on_the_wire(rate, traffic, overhead) > link.as_f64()
+        if let Offered::Stream(process) = traffic.offered()
+            && on_the_wire(process.rate(), traffic, overhead) > link.as_f64()
         {
             let overhead = if overhead == Bytes::ZERO { "" } else { " with the frames' overhead" };
             let keys = [key("rate"), "topology.rate".to_owned(), "topology.frame_overhead".to_owned()];
-            let constant = matches!(traffic.kind, TrafficKind::Constant { .. });
+            let (rate, constant) = (process.rate(), matches!(process, Process::Constant { .. }));
             return refuse(Fault::RateAboveLink { rate, link, overhead, constant }, &keys);
         }
     }
     Ok(())
-}
-
-/// Return the rate of frames that arrive by themselves, if this kind of traffic has one.
-const fn steady(kind: &TrafficKind) -> Option<BitRate> {
-    match kind {
-        TrafficKind::Constant { rate } | TrafficKind::Poisson { rate } | TrafficKind::OnOff { rate, .. } => Some(*rate),
-        _ => None,
-    }
 }
 
 /// Return the rate of a stream on the wire, with overhead, in bit/s.
@@ -270,6 +268,11 @@ fn on_the_wire(rate: BitRate, traffic: &Traffic, overhead: Bytes) -> f64 {
 /// Every connection can send a segment, and its timeouts are in order.
 fn connections(scenario: &Scenario) -> Result<(), LocatedFault> {
     for (i, traffic) in scenario.traffic.iter().enumerate() {
+        let paced = matches!(traffic.offered(), Offered::AllItCan { ceiling: Some(_), .. });
+        if let Some(key) = stray("traffic", traffic.transport.word(), &[("max_rate", paced)]) {
+            let fault = Fault::PacedByTransport { key, transport: traffic.transport.word() };
+            return refuse(fault, &[format!("traffic.{i}.{key}"), format!("traffic.{i}.transport")]);
+        }
         queue_pair(traffic, i)?;
         let Some(config) = traffic.connection() else { continue };
         let Config { headers, mss: segment, max_window, min_rto, max_rto, initial_rto, .. } = config;
@@ -375,6 +378,22 @@ fn queue_pair(traffic: &Traffic, entry: usize) -> Result<(), LocatedFault> {
         let fault = Fault::RtoLow { low: config.rto_low, high: config.rto };
         return refuse(fault, &[key("rto_low"), key("rto")]);
     }
+    let (recovery, other) = match config.recovery {
+        QpRecovery::GoBackN => ("go_back_n", "selective_repeat"),
+        QpRecovery::SelectiveRepeat => ("selective_repeat", "go_back_n"),
+    };
+    let set = [
+        ("reordering_threshold", config.reordering_threshold != 1),
+        ("reordering_window", config.reordering_window != Span::ZERO),
+        ("reorder_buffer", config.reorder_buffer != 0),
+        ("reorder_wait", config.reorder_wait != config.nack_interval),
+    ];
+    if let Some(name) = stray("traffic", recovery, &set) {
+        return refuse(Fault::OtherRecovery { key: name, recovery: other }, &[key(name), key("recovery")]);
+    }
+    if config.reorder_buffer == 0 && config.reorder_wait != config.nack_interval {
+        return refuse(Fault::NothingReordered, &[key("reorder_wait"), key("reorder_buffer")]);
+    }
     Ok(())
 }
 
@@ -394,7 +413,15 @@ fn transport(scenario: &Scenario) -> Result<(), LocatedFault> {
         Some(entry) if !events.is_empty() => {
             let heard = events.iter().map(EventKind::name).collect();
             let fault = Fault::NoTransport { scheme: scenario.scheme.name().to_owned(), heard };
-            refuse(fault, &[format!("traffic.{entry}.kind"), "scheme.preset".to_owned(), "scheme.name".to_owned()])
+            refuse(
+                fault,
+                &[
+                    format!("traffic.{entry}.transport"),
+                    format!("traffic.{entry}.arrivals"),
+                    "scheme.preset".to_owned(),
+                    "scheme.name".to_owned(),
+                ],
+            )
         }
         _ => Ok(()),
     }

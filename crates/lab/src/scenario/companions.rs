@@ -32,7 +32,7 @@ const fn other(
 }
 
 /// All of them, for the checks and for the schema.
-pub(crate) const COMPANIONS: [Companion; 10] = [
+pub(crate) const COMPANIONS: [Companion; 15] = [
     pause("high", &["watermarks"], false),
     pause("low", &["watermarks"], false),
     pause("headroom", &["watermarks"], false),
@@ -40,9 +40,14 @@ pub(crate) const COMPANIONS: [Companion; 10] = [
     pause("stops", &["threshold", "dynamic"], false),
     other("routing", "reps_freeze", "multipath", &["reps"]),
     other("routing", "reps_explore", "multipath", &["reps"]),
+    other("traffic", "max_rate", "transport", &["none"]),
     other("traffic", "congestion_avoidance", "flavour", &["reno", "newreno"]),
     other("traffic", "bic_step", "flavour", &["bic"]),
     other("traffic", "bic_probing", "flavour", &["bic"]),
+    other("traffic", "reordering_threshold", "recovery", &["selective_repeat"]),
+    other("traffic", "reordering_window", "recovery", &["selective_repeat"]),
+    other("traffic", "reorder_buffer", "recovery", &["go_back_n"]),
+    other("traffic", "reorder_wait", "recovery", &["go_back_n"]),
 ];
 
 /// Return the first of the keys that is set and does not go with `value`; `set` says of each whether it is.
@@ -73,13 +78,16 @@ mod tests {
     fn companions_name_what_there_is() {
         for Companion { section, key, with, values, off, .. } in COMPANIONS {
             let section = SECTIONS.iter().find(|known| known.name == section).expect(section);
-            let kinds = section.kind.as_ref().map_or(&[][..], |kind| kind.fields);
-            let fields = || kinds.iter().copied().flatten().chain(section.fields);
+            let fields = || section.all_fields();
             assert!(fields().any(|field| field.name == key), "{key}");
             let off = off.as_ref().map(|(key, word)| (*key, std::slice::from_ref(word)));
             for (name, words) in [(with, values)].into_iter().chain(off) {
-                let field = fields().find(|field| field.name == name).expect(name);
-                let Kind::Choice(choices) = field.kind else { panic!("{name} is no choice") };
+                let own = fields().find(|field| field.name == name).map(|field| match field.kind {
+                    Kind::Choice(choices) => choices,
+                    _ => panic!("{name} is no choice"),
+                });
+                let of_kinds = || section.kinds.iter().find(|key| key.key == name).map(|key| key.choices);
+                let choices = own.or_else(of_kinds).expect(name);
                 assert!(words.iter().all(|word| choices.iter().any(|choice| choice.name == *word)), "{name}");
             }
         }

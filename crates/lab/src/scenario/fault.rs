@@ -52,16 +52,42 @@ pub enum Fault {
         now: &'static str,
     },
     /// A key that belongs to another kind of the same table.
-    #[error("'{key}' does not belong to a {table} of kind '{kind}'")]
+    #[error("'{key}' does not belong to a {table} with {by} = \"{kind}\"")]
     KeyOfOtherKind {
         /// The key.
         key: String,
         /// The table.
         table: String,
+        /// The key that chooses the kind.
+        by: &'static str,
         /// The kind chosen.
         kind: String,
         /// The kind that has the key.
         owner: &'static str,
+    },
+    /// The one word for arrivals and transport that traffic once had.
+    #[error("traffic has no 'kind': what is offered is 'arrivals', and what carries it 'transport'")]
+    FormerKind {
+        /// What to write instead.
+        now: String,
+    },
+    /// Kinds that do not go together.
+    #[error("{} = \"{}\" does not go with {} = \"{}\"", keys[0], words[0], keys[1], words[1])]
+    NotTogether {
+        /// The keys that choose them.
+        keys: [&'static str; 2],
+        /// The kinds.
+        words: [&'static str; 2],
+        /// What goes with the first.
+        fits: &'static [&'static str],
+    },
+    /// A key of traffic without transport, beside one.
+    #[error("'{key}' is for traffic without transport, and transport is \"{transport}\"")]
+    PacedByTransport {
+        /// The key.
+        key: &'static str,
+        /// The transport.
+        transport: &'static str,
     },
     /// A key that must be there is not.
     #[error("{table} has no '{key}'")]
@@ -242,6 +268,17 @@ pub enum Fault {
     /// Growth in congestion avoidance for a flavour that has its own.
     #[error("congestion_avoidance is for flavours reno and newreno: cubic and bic grow by their own laws")]
     OwnGrowth,
+    /// How reordering is borne, for the recovery that is not chosen.
+    #[error("{key} is for recovery {recovery}")]
+    OtherRecovery {
+        /// The key.
+        key: &'static str,
+        /// The recovery that it is for.
+        recovery: &'static str,
+    },
+    /// A wait for packets out of order where none are kept.
+    #[error("reorder_wait is for a receiver that keeps packets out of order, and reorder_buffer is 0")]
+    NothingReordered,
     /// A reading of BIC for a flavour that is another.
     #[error("{key} is for flavour bic: leave it out, or set flavour = \"bic\"")]
     OnlyBic {
@@ -354,13 +391,13 @@ pub enum Fault {
     },
     /// Ways that are recycled, of traffic without acknowledgements of packets.
     #[error(
-        "routing.multipath = \"reps\" recycles the ways of acknowledged packets, and traffic.{traffic} (kind {kind}) has none"
+        "routing.multipath = \"reps\" recycles the ways of acknowledged packets, and traffic.{traffic} (transport {transport}) has none"
     )]
     NotAcknowledged {
         /// The entry of traffic, from 0.
         traffic: usize,
-        /// Its kind.
-        kind: &'static str,
+        /// Its transport.
+        transport: &'static str,
     },
     /// Ways that are recycled, with one acknowledgement for several packets.
     #[error(
@@ -529,7 +566,7 @@ pub enum Fault {
         receivers: usize,
     },
     /// Traffic that cannot be spread frame by frame.
-    #[error("this kind of traffic is between two hosts and cannot be spread over several")]
+    #[error("each flow of these arrivals is between two hosts and cannot be spread over several")]
     NotSpread,
     /// `[[link]]` in a topology that is not written out.
     #[error("[[link]] belongs to a [topology] of kind 'graph'")]
@@ -613,7 +650,13 @@ impl Fault {
                 }
             }
             Fault::RenamedKey { now, .. } => format!("write {now}"),
-            Fault::KeyOfOtherKind { owner, key, .. } => format!("'{key}' belongs to kind \"{owner}\""),
+            Fault::KeyOfOtherKind { owner, key, by, .. } => format!("'{key}' belongs to {by} = \"{owner}\""),
+            Fault::FormerKind { now } => format!("write {now}"),
+            Fault::NotTogether { keys, fits, .. } => {
+                let words: Vec<String> = fits.iter().map(|word| format!("\"{word}\"")).collect();
+                format!("write {} = {}", keys[1], words.join(" or "))
+            }
+            Fault::PacedByTransport { key, .. } => format!("leave {key} out; a transport sends at its own pace"),
             Fault::MissingKey { example, .. } => format!("add {example}"),
             Fault::Shape { example, .. } => format!("write {example}"),
             Fault::TooDeep { .. } => "the keys of a scenario have up to three, as scheme.cp.set_point".to_owned(),
@@ -640,7 +683,7 @@ impl Fault {
             },
             Fault::AfterArrivals { .. } => "let it start before, or stop arrivals later".to_owned(),
             Fault::NoSuchFlows { flows: "that arrive", .. } => {
-                "leave it out, or add traffic of kind flows, incast or list, also over TCP or RoCE".to_owned()
+                "leave it out, or add traffic with arrivals = \"flows\", \"incast\" or \"list\"".to_owned()
             }
             Fault::NoSuchFlows { .. } => "leave it out, or give flows a size".to_owned(),
             Fault::SetPoint { raise, .. } => format!("lower scheme.cp.set_point or raise {raise}"),
@@ -658,7 +701,7 @@ impl Fault {
             Fault::Collective(error) => error.hint(),
             Fault::NotOfCollective { key, owner, .. } => format!("leave {key} out, or use {owner}"),
             Fault::NoStride => "add stride = 8, with eight hosts to a server".to_owned(),
-            Fault::NotSpread => "use kind \"constant\", \"poisson\" or \"on_off\", or another spread".to_owned(),
+            Fault::NotSpread => "use arrivals = \"constant\", \"poisson\" or \"on_off\", or another spread".to_owned(),
             Fault::NoLinks => "add [[link]] with from = \"host{1..4}\" and to = \"switch\"".to_owned(),
             Fault::Priorities { .. } => "write \"3\", \"0, 3\" or \"0..7\"".to_owned(),
             Fault::Pause(fault) => return fault.hint(),
@@ -667,7 +710,8 @@ impl Fault {
             Fault::Domain(fault) => return fault.hint(),
             Fault::TooManyRows { .. } => "record less finely, or set record.tables = false".to_owned(),
             Fault::NoTransport { .. } => {
-                "use kind \"roce\", \"roce_list\", \"roce_flows\" or \"roce_incast\"".to_owned()
+                "add transport = \"roce\" to this traffic: its arrivals are \"saturated\", \"flows\", \"incast\", \"list\" or \"collective\""
+                    .to_owned()
             }
             Fault::SharedLimiter { .. } => "leave max_rps out".to_owned(),
             Fault::NoTelemetry { .. } => "leave congestion_points out, or choose another scheme".to_owned(),
@@ -686,8 +730,7 @@ impl Fault {
             }
             Fault::TrimAboveFrame { .. } => "lower trim_to".to_owned(),
             Fault::NotAcknowledged { .. } => {
-                "use kind \"roce\", \"roce_list\", \"roce_flows\" or \"roce_incast\", or another routing.multipath"
-                    .to_owned()
+                "add transport = \"roce\" to this traffic, or use another routing.multipath".to_owned()
             }
             Fault::Coalesced { .. } => "leave ack_every out, or use another routing.multipath".to_owned(),
             Fault::NothingRecycled { key } => format!("add multipath = \"reps\", or leave {key} out"),
@@ -697,6 +740,8 @@ impl Fault {
             }
             Fault::QuantumWithoutWeights => "add weights = \"3: 2, 5: 1\", or leave it out".to_owned(),
             Fault::Ramp { .. } => "raise k_max or lower k_min".to_owned(),
+            Fault::OtherRecovery { key, recovery } => format!("leave {key} out, or set recovery = \"{recovery}\""),
+            Fault::NothingReordered => "set reorder_buffer, or leave reorder_wait out".to_owned(),
             Fault::RtoLow { .. } => "raise rto or lower rto_low".to_owned(),
             _ => return None,
         })

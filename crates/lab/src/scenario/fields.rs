@@ -21,3 +21,44 @@ pub(super) const COUNT: Range = Range::between(1.0, 1e6);
 pub(super) fn values(table: &dyn Table) -> Vec<Option<Value>> {
     (0..table.fields().len()).map(|i| table.get(i)).collect()
 }
+
+/// Declares an enumeration of tables that are declared elsewhere, told apart by a word in files: for each kind what it is,
+/// its table and its word.
+macro_rules! tables {
+    (
+        $(#[$meta:meta])*
+        pub enum $name:ident { $( $(#[doc = $doc:literal])+ $kind:ident($table:ident) = $word:literal, )* }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum $name {
+            $( $(#[doc = $doc])+ $kind($table), )*
+        }
+
+        impl qcnlab_schemes::params::Variants for $name {
+            const CHOICES: &'static [qcnlab_schemes::params::Choice] =
+                &[$( qcnlab_schemes::params::Choice { name: $word, about: concat!($($doc, "\n"),+) }, )*];
+            const FIELDS: &'static [&'static [qcnlab_schemes::params::Field]] = &[$( $table::FIELDS, )*];
+
+            fn word(&self) -> &'static str {
+                match self {
+                    $( $name::$kind(_) => $word, )*
+                }
+            }
+
+            fn values(&self) -> Vec<Option<qcnlab_schemes::params::Value>> {
+                match self {
+                    $( $name::$kind(table) => $crate::scenario::fields::values(table), )*
+                }
+            }
+
+            fn from_values(word: &str, values: Vec<Option<qcnlab_schemes::params::Value>>) -> $name {
+                match word {
+                    $( $word => $name::$kind($table::from_values(values)), )*
+                    other => unreachable!("no kind is called {other}"),
+                }
+            }
+        }
+    };
+}
+pub(super) use tables;

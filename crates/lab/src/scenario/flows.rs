@@ -1,20 +1,14 @@
 //! Who sends to whom: applies the patterns of `[[traffic]]` to the hosts of a network.
 
-use super::collectives::collective_pairs;
-use super::drawing::{Draw, HostPair, drawn, listed};
-use super::fault::Fault;
-use super::located::{LocatedFault, read_pattern};
+use super::arrivals::Offered;
+use super::entry::{Draw, MOST_FLOWS, TrafficEntry, too_many};
+use super::located::LocatedFault;
 use super::network::network;
-use super::replaying;
-use super::types::{Pairing, Placement, Scenario, TrafficKind};
-use crate::pattern::Pattern;
-use crate::replay::Replayed;
-use crate::topology::{Network, Role, TopologyError};
+use super::types::Scenario;
+use crate::topology::Network;
+use qcnlab_schemes::params::Variants;
 use qcnlab_units::{Bytes, Span};
 use std::collections::HashMap;
-
-/// Flows one run may have.
-const MOST_FLOWS: usize = 1_000_000;
 
 /// One flow of a scenario's traffic.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,32 +52,7 @@ impl Scenario {
 
     /// Whether replications differ in their flows.
     pub(crate) fn draws_flows(&self) -> bool {
-        let placed = |kind: &TrafficKind| matches!(kind, TrafficKind::Collective { placement: Placement::Random, .. });
-        self.traffic.iter().any(|traffic| traffic.kind.is_drawn() || placed(&traffic.kind))
-    }
-}
-
-impl TrafficKind {
-    /// Whether its flows are drawn at random.
-    pub(super) const fn is_drawn(&self) -> bool {
-        use TrafficKind::{Flows, Incast, RoceFlows, RoceIncast, TcpFlows, TcpIncast};
-        let plain = matches!(self, Flows { .. } | Incast { .. });
-        plain || matches!(self, TcpFlows { .. } | TcpIncast { .. } | RoceFlows { .. } | RoceIncast { .. })
-    }
-
-    /// Whether its flows are drawn or listed.
-    pub(super) const fn arrives(&self) -> bool {
-        use TrafficKind::{Capture, List, RoceList, TcpList};
-        let listed = matches!(self, List { .. } | TcpList { .. } | RoceList { .. });
-        self.is_drawn() || listed || matches!(self, Capture { replay: Replayed::Flows, .. })
-    }
-
-    /// Whether its flows have a size.
-    pub(super) const fn ends(&self) -> bool {
-        use TrafficKind::{Collective, Roce, Saturated, Tcp};
-        let sized =
-            matches!(self, Saturated { size: Some(_), .. } | Tcp { size: Some(_), .. } | Roce { size: Some(_), .. });
-        self.arrives() || sized || matches!(self, Collective { .. })
+        self.traffic.iter().any(|traffic| traffic.arrivals.kind().differs_by_draw())
     }
 }
 
@@ -95,7 +64,8 @@ pub(super) fn flows(scenario: &Scenario, network: &Network, draw: Draw) -> Resul
     let sink = scenario.topology.built_in_bottleneck().map(|bottleneck| bottleneck.sink);
     for traffic in 0..scenario.traffic.len() {
         let first = flows.len();
-        for pair in pairs(scenario, network, traffic, draw)? {
+        let kind = scenario.traffic[traffic].arrivals.kind();
+        for pair in kind.pairs(&entry(scenario, network, traffic, draw))? {
             let count = of_pair.entry((pair.from, pair.to)).or_insert(0);
             *count += 1;
             let (from, to) = (name(pair.from), name(pair.to));
@@ -119,99 +89,25 @@ pub(super) fn flows(scenario: &Scenario, network: &Network, draw: Draw) -> Resul
     Ok(flows)
 }
 
-fn too_many(flows: usize, traffic: usize) -> LocatedFault {
-    let keys = ["to", "from"].map(|key| format!("traffic.{traffic}.{key}"));
-    LocatedFault::new(Fault::TooManyFlows { flows, limit: MOST_FLOWS }, &keys)
-}
-
-/// Pair the senders of one entry with its receivers.
-fn pairs(scenario: &Scenario, network: &Network, traffic: usize, draw: Draw) -> Result<Vec<HostPair>, LocatedFault> {
-    let entry = &scenario.traffic[traffic];
-    if let TrafficKind::List { flows } | TrafficKind::TcpList { flows, .. } | TrafficKind::RoceList { flows, .. } =
-        &entry.kind
-    {
-        return listed(scenario, network, flows, traffic);
+/// What one entry is told of the scenario.
+fn entry<'a>(scenario: &'a Scenario, network: &'a Network, number: usize, draw: Draw) -> TrafficEntry<'a> {
+    let traffic = &scenario.traffic[number];
+    TrafficEntry {
+        network,
+        number,
+        draw,
+        duration: scenario.duration,
+        arrivals_end: scenario.arrivals_end(),
+        from: &traffic.from,
+        to: &traffic.to,
+        spread: traffic.spread,
+        start: traffic.start,
+        stagger: traffic.stagger,
+        stop: traffic.stop,
+        is_stream: matches!(traffic.offered(), Offered::Stream(_)),
+        tells_completion: traffic.queue_pair().is_some(),
+        transport: traffic.transport.word(),
+        file: traffic.file.as_deref(),
+        survey: traffic.survey.as_deref(),
     }
-    let key = |name: &str| format!("traffic.{traffic}.{name}");
-    if let TrafficKind::Collective { ranks, .. } = &entry.kind {
-        let hosts = named_hosts(network, ranks, traffic, "ranks")?;
-        return collective_pairs(entry, traffic, hosts, draw);
-    }
-    if let Some(table) = replaying::table(scenario, network, traffic)? {
-        return replaying::pairs(scenario, network, traffic, Some(&table), (&[], &[]));
-    }
-    let senders = named_hosts(network, &entry.from, traffic, "from")?;
-    let receivers = named_hosts(network, &entry.to, traffic, "to")?;
-    let stream =
-        matches!(entry.kind, TrafficKind::Constant { .. } | TrafficKind::Poisson { .. } | TrafficKind::OnOff { .. });
-    if entry.spread == Pairing::Uniform && !stream {
-        return Err(LocatedFault::new(Fault::NotSpread, &[key("spread")]));
-    }
-    if entry.survey.is_some() {
-        return replaying::pairs(scenario, network, traffic, None, (&senders, &receivers));
-    }
-    if entry.kind.is_drawn() {
-        return drawn(scenario, network, traffic, (&senders, &receivers), draw);
-    }
-    let pairs: Vec<(u32, u32)> = if entry.spread == Pairing::Paired {
-        if senders.len() != receivers.len() {
-            let fault = Fault::Unpaired { left: senders.len(), right: receivers.len(), shared: false };
-            return Err(LocatedFault::new(fault, &[key("to"), key("from")]));
-        }
-        senders.iter().copied().zip(receivers).collect()
-    } else {
-        if senders.len().saturating_mul(receivers.len()) > MOST_FLOWS {
-            return Err(too_many(senders.len().saturating_mul(receivers.len()), traffic));
-        }
-        let to_all = |from: u32| receivers.iter().map(move |to| (from, *to)).filter(|(from, to)| from != to);
-        senders.iter().flat_map(|from| to_all(*from)).collect()
-    };
-    let itself = match pairs.first() {
-        None => senders.first().copied(),
-        Some(_) => pairs.iter().find(|(from, to)| from == to).map(|(from, _)| *from),
-    };
-    if let Some(host) = itself {
-        let name = network.nodes[host as usize].name.clone();
-        return Err(LocatedFault::new(Fault::Topology(TopologyError::ToItself { name }), &[key("to"), key("from")]));
-    }
-    Ok(staggered(pairs, entry.start, entry.stagger))
-}
-
-/// Each sender but the first starts a stagger after the one before it.
-fn staggered(pairs: Vec<(u32, u32)>, mut start: Span, stagger: Span) -> Vec<HostPair> {
-    let mut sender = None;
-    let at = |(from, to): (u32, u32)| {
-        if sender.replace(from).is_some_and(|before| before != from) {
-            start = start + stagger;
-        }
-        HostPair { from, to, start, size: None, class: None, after: Vec::new() }
-    };
-    pairs.into_iter().map(at).collect()
-}
-
-/// The hosts that a key of an entry, `from` or `to`, names.
-fn named_hosts(network: &Network, text: &str, traffic: usize, key: &str) -> Result<Vec<u32>, LocatedFault> {
-    let entry = format!("traffic.{traffic}");
-    let key = format!("{entry}.{key}");
-    let hosts = matching(network, &read_pattern(text, &key)?);
-    if hosts.is_empty() {
-        Err(LocatedFault::new(no_host(network, text), &[key, "topology.sources".to_owned(), entry]))
-    } else {
-        Ok(hosts)
-    }
-}
-
-/// The hosts that a pattern matches: those of its first alternative in the order of the network, then those of the
-/// second, and so on.
-fn matching(network: &Network, wanted: &Pattern) -> Vec<u32> {
-    let rank = |host: u32| Some((wanted.rank(&network.nodes[host as usize].name)?, host));
-    let mut hosts: Vec<(usize, u32)> = network.hosts().filter_map(rank).collect();
-    hosts.sort_unstable();
-    hosts.into_iter().map(|(_, host)| host).collect()
-}
-
-fn no_host(network: &Network, pattern: &str) -> Fault {
-    let switch = network.nodes.iter().any(|node| node.role == Role::Switch && node.name == pattern);
-    let hosts = network.hosts().map(|host| network.nodes[host as usize].name.clone()).collect();
-    Fault::NoHost { pattern: pattern.to_owned(), switch, hosts }
 }

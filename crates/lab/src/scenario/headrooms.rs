@@ -1,6 +1,6 @@
 //! What nodes keep for frames that still come after a pause, beside what their links may bring.
 
-use super::drawing::Draw;
+use super::entry::Draw;
 use super::pausing::{part, paused_link};
 use super::resolved::ResolvedScenario;
 use super::thresholds::named;
@@ -96,7 +96,7 @@ mod tests {
         rate = "10 Gb/s"
         delay = "1 us"
         [[traffic]]
-        kind = "saturated"
+        arrivals = "saturated"
         from = "host1"
         to = "host2"
         frame = "1500 B"

@@ -1,11 +1,13 @@
 //! The shape of a scenario file, as data over the tables declared in `types`.
 
+use super::arrivals::{Arrivals, carried_by};
 use super::devices::{Adapters, Pause, Route, Routing, Switches, Watchdog, Wred};
 use super::domain::{Defence, Domain};
 use super::incidents::{Failure, PauseStorm};
 use super::shapes::{Links, Topology};
 use super::shared_buffer::{SharedBuffer, SharedBufferKind};
-use super::types::{Feedback, Hotspot, Record, Scenario, Traffic, TrafficKind};
+use super::transport::Transport;
+use super::types::{Feedback, Hotspot, Record, Scenario, Traffic};
 use qcnlab_schemes::params::{Choice, Field, Kind, Scalar, Variants};
 use qcnlab_units::{Quantity, Span};
 
@@ -21,14 +23,18 @@ pub(crate) struct Section {
     pub(crate) single: bool,
     /// Whether a file must have it.
     pub(crate) required: bool,
-    /// The key that tells its kinds apart.
-    pub(crate) kind: Option<KindKey>,
+    /// The keys that tell its kinds apart: none, one, or several whose kinds go together as `fits` says.
+    pub(crate) kinds: &'static [KindKey],
+    /// Return the words of the last of these keys that go with a word of the first, in a section that has several.
+    pub(crate) fits: fn(&str) -> &'static [&'static str],
     /// The fields of every kind.
     pub(crate) fields: &'static [Field],
 }
 
-/// The key `kind` of a section.
+/// A key that tells kinds of a section apart: `kind`, or one of several.
 pub(crate) struct KindKey {
+    /// The key.
+    pub(crate) key: &'static str,
     /// What it chooses.
     pub(crate) about: &'static str,
     /// The kinds.
@@ -40,9 +46,14 @@ pub(crate) struct KindKey {
 }
 
 impl KindKey {
-    const fn of<T: Variants>(about: &'static str, fallback: Option<&'static str>) -> KindKey {
-        KindKey { about, choices: T::CHOICES, fields: T::FIELDS, fallback }
+    const fn of<T: Variants>(key: &'static str, about: &'static str, fallback: Option<&'static str>) -> KindKey {
+        KindKey { key, about, choices: T::CHOICES, fields: T::FIELDS, fallback }
     }
+}
+
+/// Of a section whose kinds one key tells apart, or none.
+const fn alone(_: &str) -> &'static [&'static str] {
+    &[]
 }
 
 /// The keys of the file itself.
@@ -52,7 +63,8 @@ pub(crate) const TOP: Section = Section {
     list: false,
     single: true,
     required: true,
-    kind: None,
+    kinds: &[],
+    fits: alone,
     fields: Scenario::FIELDS,
 };
 /// `[topology]`.
@@ -62,7 +74,8 @@ pub(crate) const TOPOLOGY: Section = Section {
     list: false,
     single: true,
     required: true,
-    kind: Some(KindKey::of::<Topology>("Shape of the network.", None)),
+    kinds: &[KindKey::of::<Topology>("kind", "Shape of the network.", None)],
+    fits: alone,
     fields: &[],
 };
 /// `[[link]]`.
@@ -72,7 +85,8 @@ pub(crate) const LINK: Section = Section {
     list: true,
     single: false,
     required: false,
-    kind: None,
+    kinds: &[],
+    fits: alone,
     fields: Links::FIELDS,
 };
 /// `[[switch]]`.
@@ -82,7 +96,8 @@ pub(crate) const SWITCH: Section = Section {
     list: true,
     single: true,
     required: false,
-    kind: None,
+    kinds: &[],
+    fits: alone,
     fields: Switches::FIELDS,
 };
 /// `[[shared_buffer]]`.
@@ -92,7 +107,8 @@ pub(crate) const SHARED_BUFFER: Section = Section {
     list: true,
     single: true,
     required: false,
-    kind: Some(KindKey::of::<SharedBufferKind>("Where the other numbers come from.", Some("dynamic"))),
+    kinds: &[KindKey::of::<SharedBufferKind>("kind", "Where the other numbers come from.", Some("dynamic"))],
+    fits: alone,
     fields: SharedBuffer::FIELDS,
 };
 /// `[[wred]]`.
@@ -102,7 +118,8 @@ pub(crate) const WRED: Section = Section {
     list: true,
     single: true,
     required: false,
-    kind: None,
+    kinds: &[],
+    fits: alone,
     fields: Wred::FIELDS,
 };
 /// `[[adapter]]`.
@@ -112,7 +129,8 @@ pub(crate) const ADAPTER: Section = Section {
     list: true,
     single: true,
     required: false,
-    kind: None,
+    kinds: &[],
+    fits: alone,
     fields: Adapters::FIELDS,
 };
 /// `[[pause]]`.
@@ -122,7 +140,8 @@ pub(crate) const PAUSE: Section = Section {
     list: true,
     single: true,
     required: false,
-    kind: None,
+    kinds: &[],
+    fits: alone,
     fields: Pause::FIELDS,
 };
 /// `[[watchdog]]`.
@@ -132,7 +151,8 @@ pub(crate) const WATCHDOG: Section = Section {
     list: true,
     single: true,
     required: false,
-    kind: None,
+    kinds: &[],
+    fits: alone,
     fields: Watchdog::FIELDS,
 };
 /// `[routing]`.
@@ -142,7 +162,8 @@ pub(crate) const ROUTING: Section = Section {
     list: false,
     single: true,
     required: false,
-    kind: None,
+    kinds: &[],
+    fits: alone,
     fields: Routing::FIELDS,
 };
 /// `[[route]]`.
@@ -152,7 +173,8 @@ pub(crate) const ROUTE: Section = Section {
     list: true,
     single: false,
     required: false,
-    kind: None,
+    kinds: &[],
+    fits: alone,
     fields: Route::FIELDS,
 };
 /// `[domain]`.
@@ -162,7 +184,8 @@ pub(crate) const DOMAIN: Section = Section {
     list: false,
     single: true,
     required: false,
-    kind: None,
+    kinds: &[],
+    fits: alone,
     fields: Domain::FIELDS,
 };
 /// `[[defence]]`.
@@ -172,7 +195,8 @@ pub(crate) const DEFENCE: Section = Section {
     list: true,
     single: true,
     required: false,
-    kind: None,
+    kinds: &[],
+    fits: alone,
     fields: Defence::FIELDS,
 };
 /// `[[traffic]]`.
@@ -182,7 +206,11 @@ pub(crate) const TRAFFIC: Section = Section {
     list: true,
     single: false,
     required: true,
-    kind: Some(KindKey::of::<TrafficKind>("How frames are offered.", None)),
+    kinds: &[
+        KindKey::of::<Arrivals>("arrivals", "When what is offered.", None),
+        KindKey::of::<Transport>("transport", "What carries it.", Some("none")),
+    ],
+    fits: carried_by,
     fields: Traffic::FIELDS,
 };
 /// `[[hotspot]]`.
@@ -192,7 +220,8 @@ pub(crate) const HOTSPOT: Section = Section {
     list: true,
     single: false,
     required: false,
-    kind: None,
+    kinds: &[],
+    fits: alone,
     fields: Hotspot::FIELDS,
 };
 /// `[[failure]]`.
@@ -202,7 +231,8 @@ pub(crate) const FAILURE: Section = Section {
     list: true,
     single: false,
     required: false,
-    kind: None,
+    kinds: &[],
+    fits: alone,
     fields: Failure::FIELDS,
 };
 /// `[[pause_storm]]`.
@@ -212,7 +242,8 @@ pub(crate) const PAUSE_STORM: Section = Section {
     list: true,
     single: false,
     required: false,
-    kind: None,
+    kinds: &[],
+    fits: alone,
     fields: PauseStorm::FIELDS,
 };
 /// `[feedback]`.
@@ -222,7 +253,8 @@ pub(crate) const FEEDBACK: Section = Section {
     list: false,
     single: true,
     required: false,
-    kind: Some(KindKey::of::<Feedback>("How signals travel.", Some("ideal"))),
+    kinds: &[KindKey::of::<Feedback>("kind", "How signals travel.", Some("ideal"))],
+    fits: alone,
     fields: &[],
 };
 /// `[record]`.
@@ -232,7 +264,8 @@ pub(crate) const RECORD: Section = Section {
     list: false,
     single: true,
     required: false,
-    kind: None,
+    kinds: &[],
+    fits: alone,
     fields: Record::FIELDS,
 };
 
@@ -278,21 +311,38 @@ impl Section {
         }
     }
 
-    /// The fields a table of kind number `kind` has, its own first.
-    pub(crate) fn fields_of(&self, kind: Option<usize>) -> impl Iterator<Item = &'static Field> {
-        let own = match (&self.kind, kind) {
-            (Some(key), Some(kind)) => key.fields[kind],
-            _ => &[],
-        };
-        own.iter().chain(self.fields)
+    /// The fields of a table whose kinds have these positions, in the order of [`Self::kinds`]; those of the kinds first.
+    pub(crate) fn fields_of(&self, kinds: &[usize]) -> impl Iterator<Item = &'static Field> {
+        let own = self.kinds.iter().zip(kinds).flat_map(|(key, kind)| key.fields[*kind]);
+        own.collect::<Vec<_>>().into_iter().chain(self.fields)
+    }
+
+    /// The kinds that a table can have, as positions in the order of [`Self::kinds`].
+    pub(crate) fn combinations(&self) -> Vec<Vec<usize>> {
+        match self.kinds {
+            [] => vec![Vec::new()],
+            [only] => (0..only.choices.len()).map(|kind| vec![kind]).collect(),
+            [first, .., last] => {
+                let fit = |(kind, choice): (usize, &Choice)| {
+                    let words = (self.fits)(choice.name);
+                    let with = (0..last.choices.len()).filter(|with| words.contains(&last.choices[*with].name));
+                    with.map(|with| vec![kind, with]).collect::<Vec<_>>()
+                };
+                first.choices.iter().enumerate().flat_map(fit).collect()
+            }
+        }
     }
 
     /// The dotted keys of all kinds, with the field where a table declares one.
     pub(crate) fn keys(&self) -> Vec<String> {
-        let kinds = self.kind.iter().flat_map(|key| key.fields.iter().copied().flatten());
-        let mut keys: Vec<String> = self.kind.iter().map(|_| dotted(self.name, "kind")).collect();
-        keys.extend(kinds.chain(self.fields).map(|field| dotted(self.name, field.name)));
+        let mut keys: Vec<String> = self.kinds.iter().map(|kind| dotted(self.name, kind.key)).collect();
+        keys.extend(self.all_fields().map(|field| dotted(self.name, field.name)));
         keys
+    }
+
+    /// The fields of all its kinds, one after another.
+    pub(crate) fn all_fields(&self) -> impl Iterator<Item = &'static Field> {
+        self.kinds.iter().flat_map(|key| key.fields.iter().copied().flatten()).chain(self.fields)
     }
 }
 

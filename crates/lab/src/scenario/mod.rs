@@ -2,8 +2,9 @@
 //!
 //! * `types`, `shapes`, `devices`, `shared_buffer`, `incidents`: what a scenario says; each table is declared there, once.
 //!   `fields` holds the ranges they share.
+//! * `arrivals`, `transport`: when an entry of traffic offers what, and what carries it; a file for each.
 //! * `domain`: who takes part in congestion notification; `defences`: what follows for each port.
-//! * `network`, `flows`, `drawing`, `collectives`, `replaying`, `connection`, `pausing`, `failing`, `routing`, `watchdog`, `wred`, `scheduling`,
+//! * `network`, `flows`, `entry`, `loading`, `connection`, `replaying`, `pausing`, `failing`, `routing`, `watchdog`, `wred`, `scheduling`,
 //!   `sharing`, `receiving`: parts of the resolved scenario.
 //! * `resolved`: what follows from the tables before time zero, put together.
 //! * `layout`: the shape of a file, as data over those tables.
@@ -17,8 +18,8 @@
 //! * `warning`: what can be run, but may not mean what its author thinks.
 //! * `text`: from a scenario to TOML, JSON and a hash.
 
+pub(crate) mod arrivals;
 mod check;
-mod collectives;
 pub(crate) mod companions;
 mod connection;
 mod counts;
@@ -27,7 +28,7 @@ mod devices;
 mod document;
 mod domain;
 mod domain_fault;
-mod drawing;
+mod entry;
 mod error;
 mod failing;
 mod fault;
@@ -37,6 +38,7 @@ mod flows;
 mod headrooms;
 mod incidents;
 pub(crate) mod layout;
+mod loading;
 mod located;
 mod network;
 mod network_json;
@@ -62,16 +64,18 @@ mod slowing;
 
 pub(crate) mod text;
 mod thresholds;
+mod transport;
 mod types;
 mod warning;
 mod watchdog;
 mod wred;
 
+pub(crate) use arrivals::Offered;
 pub(crate) use check::resolved;
 pub(crate) use counts::Counts;
 pub(crate) use defences::{Defended, Mode, automatic_alternate};
 pub(crate) use document::Document;
-pub(crate) use drawing::Draw;
+pub(crate) use entry::Draw;
 pub(crate) use failing::FailedLink;
 pub(crate) use overrides::{Assignment, apply_read};
 pub(crate) use read::{reread, values};
@@ -81,6 +85,10 @@ pub(crate) use resolved::ResolvedScenario;
 pub(crate) use routing::{NewPaths, repaired_paths, written_paths};
 pub(crate) use watchdog::StormAt;
 
+pub use arrivals::{
+    Arrivals, CaptureFrames, CollectiveOperation, ConstantStream, FlowList, IncastBursts, OnOffStream, Placement,
+    PoissonStream, RandomFlows, Saturated, Times,
+};
 pub use defences::PortDefence;
 pub use devices::{
     Adapters, Multipath, Pause, PauseKind, PauseRule, PauseTarget, Route, Routing, Switches, Watchdog, WatchdogAction,
@@ -88,6 +96,7 @@ pub use devices::{
 };
 pub use domain::{Defence, DefenceMode, Domain};
 pub use domain_fault::DomainFault;
+pub use entry::Pairing;
 pub use error::ScenarioError;
 pub use fault::Fault;
 pub use fields::LONGEST;
@@ -96,10 +105,11 @@ pub use incidents::{Failure, PauseStorm};
 pub use pause_fault::PauseFault;
 pub use shapes::{Chain, FatTree, Graph, LeafSpine, Links, OneSwitch, ParkingLot, Star, Topology, Tree};
 pub use shared_buffer::{SharedBuffer, SharedBufferKind};
-pub use types::{
-    BOTTLENECK, BicProbing, BicStep, CongestionAvoidance, Feedback, Hotspot, Pairing, Placement, Record, RecoverGuard,
-    RttFrom, Scenario, TcpFlavour, Ties, Times, Traffic, TrafficKind,
+pub use transport::{
+    BicProbing, BicStep, CongestionAvoidance, NoTransport, RecoverGuard, RoceTransport, RttFrom, TcpFlavour,
+    TcpTransport, Transport,
 };
+pub use types::{BOTTLENECK, Feedback, Hotspot, Record, Scenario, Ties, Traffic};
 
 use position::Position;
 use std::sync::Arc;

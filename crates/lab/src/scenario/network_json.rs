@@ -1,6 +1,6 @@
 //! The network of a scenario for those who draw it.
 
-use super::drawing::Draw;
+use super::entry::Draw;
 use super::types::Scenario;
 use crate::topology::Role;
 use serde_json::{Value, json};

@@ -68,12 +68,12 @@ fn sample(field: &Field) -> String {
 }
 
 /// A scenario whose table of `section` has `field` set to `value`, in a line that is found again.
-fn text(section: &Section, kind: Option<usize>, field: &Field, value: &str) -> (String, usize) {
+fn text(section: &Section, kinds: &[usize], field: &Field, value: &str) -> (String, usize) {
     let mut table = Vec::new();
-    if let (Some(key), Some(kind)) = (&section.kind, kind) {
-        table.push(format!("kind = \"{}\"", key.choices[kind].name));
+    for (key, kind) in section.kinds.iter().zip(kinds) {
+        table.push(format!("{} = \"{}\"", key.key, key.choices[*kind].name));
     }
-    for each in section.fields_of(kind) {
+    for each in section.fields_of(kinds) {
         if each.name == field.name {
             table.push(format!("{} = {value}", each.name));
         } else if !each.optional && each.fallback.is_none() {
@@ -83,7 +83,7 @@ fn text(section: &Section, kind: Option<usize>, field: &Field, value: &str) -> (
     let parts = [
         ("", "duration = \"10 ms\"".to_owned()),
         ("topology", "kind = \"star\"\nsources = 2\nrate = \"10 Gb/s\"\nrtt = \"10 us\"\nbuffer = \"1 GB\"".to_owned()),
-        ("traffic", "kind = \"saturated\"\nframe = \"1500 B\"".to_owned()),
+        ("traffic", "arrivals = \"saturated\"\nframe = \"1500 B\"".to_owned()),
         ("scheme", "name = \"qcn\"".to_owned()),
     ];
     let mut text = String::new();
@@ -118,16 +118,12 @@ fn out_of_range(error: &ScenarioError) -> bool {
 fn every_range_of_a_table_is_kept() {
     let mut checked = 0;
     for section in std::iter::once(&TOP).chain(SECTIONS) {
-        let kinds: Vec<Option<usize>> = match &section.kind {
-            Some(key) => (0..key.choices.len()).map(Some).collect(),
-            None => vec![None],
-        };
-        for kind in kinds {
-            for field in section.fields_of(kind) {
+        for kinds in section.combinations() {
+            for field in section.fields_of(&kinds) {
                 let (good, bad) = ends(field);
-                let name = format!("{} {kind:?} {}", section.name, field.name);
+                let name = format!("{} {kinds:?} {}", section.name, field.name);
                 for value in &bad {
-                    let (text, line) = text(section, kind, field, value);
+                    let (text, line) = text(section, &kinds, field, value);
                     let error = Scenario::parse(&text, "ranges.toml").err();
                     let error = error.unwrap_or_else(|| panic!("{name} = {value} is not refused"));
                     assert!(out_of_range(&error), "{name} = {value}: {error}\n{text}");
@@ -135,7 +131,7 @@ fn every_range_of_a_table_is_kept() {
                     checked += 1;
                 }
                 for value in &good {
-                    let (text, line) = text(section, kind, field, value);
+                    let (text, line) = text(section, &kinds, field, value);
                     // A warm-up beyond the run is refused before a network of a million hosts is built.
                     let (text, line) = if section.name.is_empty() {
                         (text, line)
@@ -156,7 +152,7 @@ fn every_range_of_a_table_is_kept() {
 #[test]
 fn every_range_of_a_scheme_is_kept() {
     let hotspot = "duration = \"10 ms\"\n[topology]\nkind = \"star\"\nsources = 2\nrate = \"10 Gb/s\"\nrtt = \"10 us\"\nbuffer = \"1 GB\"\n\
-                   [[traffic]]\nkind = \"saturated\"\nframe = \"1500 B\"\n";
+                   [[traffic]]\narrivals = \"saturated\"\nframe = \"1500 B\"\n";
     let mut checked = 0;
     for listing in catalogue() {
         let config = Config::find(listing.name, None).expect("it is listed");

@@ -14,14 +14,14 @@ use super::fault::Fault;
 use super::fineness;
 use super::incidents::{Failure, PauseStorm};
 use super::layout::{
-    self, ADAPTER, DEFENCE, DOMAIN, FAILURE, FEEDBACK, HOTSPOT, LINK, PAUSE, PAUSE_STORM, RECORD, ROUTE, ROUTING,
-    SCHEME_KEYS, SECTIONS, SHARED_BUFFER, SWITCH, Section, TOP, TOPOLOGY, TRAFFIC, WATCHDOG, WRED,
+    self, ADAPTER, DEFENCE, DOMAIN, FAILURE, FEEDBACK, HOTSPOT, KindKey, LINK, PAUSE, PAUSE_STORM, RECORD, ROUTE,
+    ROUTING, SCHEME_KEYS, SECTIONS, SHARED_BUFFER, SWITCH, Section, TOP, TOPOLOGY, TRAFFIC, WATCHDOG, WRED,
 };
 use super::position::Position;
-use super::renamed::renamed;
+use super::renamed::{former_kind, renamed};
 use super::shapes::{Links, Topology};
 use super::shared_buffer::{SharedBuffer, SharedBufferKind};
-use super::types::{Feedback, Hotspot, Record, Scenario, Traffic, TrafficKind};
+use super::types::{Feedback, Hotspot, Record, Scenario, Traffic};
 use crate::foreign;
 use qcnlab_schemes::foreign::{Parameters, quantity};
 use qcnlab_schemes::params::{Choice, Fallback, Field, Kind, ParamError, Scalar, Table, Value, Variants};
@@ -52,11 +52,19 @@ struct Reader<'a> {
     document: &'a Document,
 }
 
-/// One table's values: the word of its kind, the values of that kind's fields, and those of all kinds.
+/// One table's values: of each key that tells its kinds apart the word and the values of that kind's fields, and the values
+/// that all kinds have.
 struct TableValues {
-    word: &'static str,
-    own: Vec<Option<Value>>,
+    kinds: std::vec::IntoIter<(&'static str, Vec<Option<Value>>)>,
     common: Vec<Option<Value>>,
+}
+
+impl TableValues {
+    /// Return the next of its kinds.
+    fn kind<T: Variants>(&mut self) -> T {
+        let Some((word, own)) = self.kinds.next() else { unreachable!("the section has a key for this kind") };
+        T::from_values(word, own)
+    }
 }
 
 impl Reader<'_> {
@@ -115,7 +123,7 @@ impl Reader<'_> {
     }
 
     fn topology(&self) -> Result<Topology, ScenarioError> {
-        self.single(&TOPOLOGY, |row| Topology::from_values(row.word, row.own))
+        self.single(&TOPOLOGY, |mut row| row.kind())
     }
 
     fn links(&self) -> Result<Vec<Links>, ScenarioError> {
@@ -127,8 +135,9 @@ impl Reader<'_> {
     }
 
     fn shared_buffers(&self) -> Result<Vec<SharedBuffer>, ScenarioError> {
-        self.several(&SHARED_BUFFER, |row| {
-            SharedBuffer::from_values(row.common, SharedBufferKind::from_values(row.word, row.own))
+        self.several(&SHARED_BUFFER, |mut row| {
+            let kind: SharedBufferKind = row.kind();
+            SharedBuffer::from_values(row.common, kind)
         })
     }
 
@@ -168,8 +177,9 @@ impl Reader<'_> {
     }
 
     fn traffic(&self) -> Result<Vec<Traffic>, ScenarioError> {
-        self.several(&TRAFFIC, |row| {
-            Traffic::from_values(row.common, TrafficKind::from_values(row.word, row.own), None, None)
+        self.several(&TRAFFIC, |mut row| {
+            let (arrivals, transport) = (row.kind(), row.kind());
+            Traffic::from_values(row.common, arrivals, transport, None, None)
         })
     }
 
@@ -186,7 +196,7 @@ impl Reader<'_> {
     }
 
     fn feedback(&self) -> Result<Feedback, ScenarioError> {
-        self.single(&FEEDBACK, |row| Feedback::from_values(row.word, row.own))
+        self.single(&FEEDBACK, |mut row| row.kind())
     }
 
     /// What is written down in a run so long.
@@ -254,57 +264,92 @@ impl Reader<'_> {
         table: &[DocumentEntry],
         position: &Position,
     ) -> Result<TableValues, ScenarioError> {
-        let kind = match &section.kind {
-            None => None,
-            Some(key) => match table.iter().find(|e| e.key == "kind") {
-                Some(entry) => Some(self.choice(entry, key.choices)?),
-                None => match key.fallback.and_then(|word| key.choices.iter().position(|c| c.name == word)) {
-                    Some(kind) => Some(kind),
-                    None => {
-                        let words: Vec<String> = key.choices.iter().map(|c| format!("\"{}\"", c.name)).collect();
-                        let example = format!("kind = {}", words.join(" or "));
-                        return Err(
-                            self.fault(Fault::MissingKey { key: "kind", table: section.title(), example }, position)
-                        );
-                    }
-                },
-            },
-        };
-        self.refuse_unknown(section, kind, table)?;
-        let (word, own) = match (&section.kind, kind) {
-            (Some(key), Some(kind)) => {
-                let chosen_by = table.iter().find(|e| e.key == "kind").map(|e| &e.node.position);
-                let position =
-                    chosen_by.filter(|position| matches!(position, Position::Override(_))).unwrap_or(position);
-                (key.choices[kind].name, self.values(table, key.fields[kind], &|| section.title(), position)?)
-            }
-            _ => ("", Vec::new()),
-        };
-        Ok(TableValues { word, own, common: self.values(table, section.fields, &|| section.title(), position)? })
+        if let Some((entry, now)) = former_kind(section.name, table) {
+            return Err(self.fault(Fault::FormerKind { now }, &entry.position));
+        }
+        let mut chosen = Vec::with_capacity(section.kinds.len());
+        for key in section.kinds {
+            chosen.push(self.kind(section, key, table, position)?);
+        }
+        self.refuse_misfit(section, &chosen, table, position)?;
+        self.refuse_unknown(section, &chosen, table)?;
+        let mut kinds = Vec::with_capacity(chosen.len());
+        for (key, kind) in section.kinds.iter().zip(chosen) {
+            let chosen_by = table.iter().find(|e| e.key == key.key).map(|e| &e.node.position);
+            let position = chosen_by.filter(|position| matches!(position, Position::Override(_))).unwrap_or(position);
+            kinds.push((key.choices[kind].name, self.values(table, key.fields[kind], &|| section.title(), position)?));
+        }
+        let common = self.values(table, section.fields, &|| section.title(), position)?;
+        Ok(TableValues { kinds: kinds.into_iter(), common })
+    }
+
+    /// The position of the kind that a table chooses with one of its section's keys.
+    fn kind(
+        &self,
+        section: &Section,
+        key: &KindKey,
+        table: &[DocumentEntry],
+        position: &Position,
+    ) -> Result<usize, ScenarioError> {
+        if let Some(entry) = table.iter().find(|e| e.key == key.key) {
+            return self.choice(entry, key.choices);
+        }
+        let fallback = key.fallback.and_then(|word| key.choices.iter().position(|c| c.name == word));
+        fallback.ok_or_else(|| {
+            let words: Vec<String> = key.choices.iter().map(|c| format!("\"{}\"", c.name)).collect();
+            let example = format!("{} = {}", key.key, words.join(" or "));
+            self.fault(Fault::MissingKey { key: key.key, table: section.title(), example }, position)
+        })
+    }
+
+    /// Refuses kinds of two keys that do not go together.
+    fn refuse_misfit(
+        &self,
+        section: &Section,
+        chosen: &[usize],
+        table: &[DocumentEntry],
+        position: &Position,
+    ) -> Result<(), ScenarioError> {
+        let ([first, .., last], [kind, .., with]) = (section.kinds, chosen) else { return Ok(()) };
+        let (word, other) = (first.choices[*kind].name, last.choices[*with].name);
+        let fits = (section.fits)(word);
+        if fits.contains(&other) {
+            return Ok(());
+        }
+        let written = |key: &str| table.iter().find(|e| e.key == key).map(|e| &e.node.position);
+        let by_override = |position: &&Position| matches!(position, Position::Override(_));
+        let position = written(last.key)
+            .filter(by_override)
+            .or_else(|| written(first.key).filter(by_override))
+            .or_else(|| written(last.key))
+            .unwrap_or(position);
+        let fault = Fault::NotTogether { keys: [first.key, last.key], words: [word, other], fits };
+        Err(self.fault(fault, position))
     }
 
     fn refuse_unknown(
         &self,
         section: &Section,
-        kind: Option<usize>,
+        chosen: &[usize],
         table: &[DocumentEntry],
     ) -> Result<(), ScenarioError> {
-        let fields: Vec<Field> = section.fields_of(kind).copied().collect();
-        let mut known: Vec<&str> = section.kind.iter().map(|_| "kind").collect();
+        let fields: Vec<Field> = section.fields_of(chosen).copied().collect();
+        let mut known: Vec<&str> = section.kinds.iter().map(|key| key.key).collect();
         known.extend(fields.iter().map(|f| f.name));
         let Some(entry) = table.iter().find(|e| !known.contains(&&*e.key)) else {
             return Ok(());
         };
-        if let (Some(key), Some(kind)) = (&section.kind, kind)
-            && let Some(owner) = key.fields.iter().position(|fields| fields.iter().any(|f| f.name == entry.key))
-        {
-            let fault = Fault::KeyOfOtherKind {
-                key: entry.key.clone(),
-                table: section.title(),
-                kind: key.choices[kind].name.to_owned(),
-                owner: key.choices[owner].name,
-            };
-            return Err(self.fault(fault, &entry.position));
+        for (key, kind) in section.kinds.iter().zip(chosen) {
+            if let Some(owner) = key.fields.iter().position(|fields| fields.iter().any(|f| f.name == entry.key)) {
+                let fault = Fault::KeyOfOtherKind {
+                    key: entry.key.clone(),
+                    table: section.title(),
+                    by: key.key,
+                    kind: key.choices[*kind].name.to_owned(),
+                    owner: key.choices[owner].name,
+                };
+                return Err(self.fault(fault, &entry.position));
+            }
         }
         Err(self.unknown(entry, &section.title(), &known, &fields))
     }

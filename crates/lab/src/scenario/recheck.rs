@@ -1,8 +1,10 @@
 //! What has to be made anew where a scenario differs in one table from another one that was checked.
 
+use super::arrivals::Offered;
 use super::devices::{Pause, PauseKind};
 use super::shapes::{Links, Star, Topology};
-use super::types::{Scenario, Traffic, TrafficKind};
+use super::transport::Transport;
+use super::types::{Scenario, Traffic};
 
 /// What has to be made anew for a scenario that differs from one that was checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,7 +24,7 @@ pub(crate) enum Recheck {
 
 /// Whether what follows from a scenario depends on when its run ends.
 pub(super) fn depends_on_its_end(scenario: &Scenario) -> bool {
-    let timed = |traffic: &Traffic| traffic.kind.arrives() || matches!(traffic.kind, TrafficKind::Capture { .. });
+    let timed = |traffic: &Traffic| traffic.arrivals.kind().arrives() || traffic.offered() == Offered::Replayed;
     !scenario.failures.is_empty() || !scenario.pause_storms.is_empty() || scenario.traffic.iter().any(timed)
 }
 
@@ -77,10 +79,12 @@ pub(super) fn of_links(scenario: &Scenario, links: &[Links]) -> Recheck {
 /// The length of frames is asked for by checks, and by what counts in longest frames.
 pub(super) fn of_traffic(scenario: &Scenario, traffic: &[Traffic]) -> Recheck {
     let counts_frames = keeps_headroom(scenario) || scenario.switches.iter().any(|switch| switch.weights.is_some());
-    let plain = |kind: &TrafficKind| matches!(kind, TrafficKind::Saturated { size: None, .. });
-    let longer = |(before, now): (&Traffic, &Traffic)| {
-        plain(&before.kind) && Traffic { frame: now.frame, ..before.clone() } == *now
+    let plain = |traffic: &Traffic| {
+        let endless = matches!(traffic.offered(), Offered::AllItCan { total: None, .. });
+        endless && matches!(traffic.transport, Transport::None(_))
     };
+    let longer =
+        |(before, now): (&Traffic, &Traffic)| plain(before) && Traffic { frame: now.frame, ..before.clone() } == *now;
     let same = scenario.traffic.len() == traffic.len() && scenario.traffic.iter().zip(traffic).all(longer);
     match same {
         true if counts_frames => Recheck::Plans,

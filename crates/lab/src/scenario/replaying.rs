@@ -1,12 +1,12 @@
-//! Traffic from captures: what is read of them, and the flows that follow.
+//! Captures that traffic replays: what is read of them before a run, and what is told of them.
 
-use super::drawing::HostPair;
+use super::arrivals::Arrivals;
+use super::entry::Pairing;
 use super::fault::Fault;
 use super::located::{LocatedFault, read_pattern};
 use super::network::network;
-use super::types::{Pairing, Scenario, Traffic, TrafficKind};
-use crate::replay::{CaptureSurvey, HostTable, Pace, ReplayFault, Replayed, Selection, assign};
-use crate::topology::Network;
+use super::types::{Scenario, Traffic};
+use crate::replay::{CaptureSurvey, Pace, ReplayFault, Selection};
 use qcnlab_units::Span;
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -67,8 +67,8 @@ impl Scenario {
 }
 
 fn fault(traffic: &Traffic, fault: ReplayFault, keys: &[String]) -> LocatedFault {
-    let TrafficKind::Capture { file, .. } = &traffic.kind else { unreachable!("it is of kind capture") };
-    LocatedFault::new(Fault::Replay { file: file.clone(), fault }, keys)
+    let Arrivals::Capture(capture) = &traffic.arrivals else { unreachable!("it replays a capture") };
+    LocatedFault::new(Fault::Replay { file: capture.file.clone(), fault }, keys)
 }
 
 /// Reads the captures that a scenario names, and writes their full names and digests into it. Names are relative to the
@@ -78,17 +78,17 @@ pub(super) fn survey(scenario: &mut Scenario) -> Result<(), LocatedFault> {
     for (i, traffic) in scenario.traffic.iter_mut().enumerate() {
         let key = |name: &str| format!("traffic.{i}.{name}");
         let Some(selection) = selection(traffic, &key)? else { continue };
-        let TrafficKind::Capture { file: name, .. } = &traffic.kind else { continue };
+        let Arrivals::Capture(capture) = &traffic.arrivals else { continue };
         let keys = ["file", "window_end", "interfaces"].map(key);
-        let survey = CaptureSurvey::of(&folder.join(name), &selection);
+        let survey = CaptureSurvey::of(&folder.join(&capture.file), &selection);
         let survey = survey.map_err(|why| fault(traffic, why, &keys))?;
-        let TrafficKind::Capture { file: name, sha256: expected, .. } = &mut traffic.kind else { continue };
+        let Arrivals::Capture(capture) = &mut traffic.arrivals else { continue };
         let actual = survey.sha256.clone();
-        let other = expected.replace(actual.clone()).filter(|expected| !expected.eq_ignore_ascii_case(&actual));
+        let other = capture.sha256.replace(actual.clone()).filter(|expected| !expected.eq_ignore_ascii_case(&actual));
         if let Some(expected) = other {
             return Err(fault(traffic, ReplayFault::Changed { expected, actual }, &[key("sha256"), key("file")]));
         }
-        *name = survey.path.display().to_string();
+        capture.file = survey.path.display().to_string();
         traffic.survey = Some(survey);
     }
     Ok(())
@@ -96,11 +96,7 @@ pub(super) fn survey(scenario: &mut Scenario) -> Result<(), LocatedFault> {
 
 /// What an entry asks of its capture, if it has one.
 fn selection(traffic: &Traffic, key: &impl Fn(&str) -> String) -> Result<Option<Selection>, LocatedFault> {
-    let TrafficKind::Capture { flows_by, interfaces, direction, window_start, window_end, keep_priority, fcs, .. } =
-        &traffic.kind
-    else {
-        return Ok(None);
-    };
+    let Arrivals::Capture(capture) = &traffic.arrivals else { return Ok(None) };
     let unfit = [
         ("spread", traffic.spread != Pairing::Each),
         ("stagger", traffic.stagger != Span::ZERO),
@@ -109,77 +105,29 @@ fn selection(traffic: &Traffic, key: &impl Fn(&str) -> String) -> Result<Option<
     if let Some((name, _)) = unfit.into_iter().find(|(_, set)| *set) {
         return Err(LocatedFault::new(Fault::NotOfCaptures { key: name }, &[key(name)]));
     }
-    if let Some(end) = window_end.filter(|end| *end <= *window_start) {
-        let fault = Fault::EndsBeforeBegin { what: "the window", begin: *window_start, end };
+    let begin = capture.window_start;
+    if let Some(end) = capture.window_end.filter(|end| *end <= begin) {
+        let fault = Fault::EndsBeforeBegin { what: "the window", begin, end };
         return Err(LocatedFault::new(fault, &[key("window_end"), key("window_start")]));
     }
     Ok(Some(Selection {
-        flows_by: *flows_by,
-        interfaces: (interfaces.clone(), read_pattern(interfaces, &key("interfaces"))?),
-        direction: *direction,
-        window_start: *window_start,
-        window_end: *window_end,
-        keep_priority: *keep_priority,
-        fcs: *fcs,
+        flows_by: capture.flows_by,
+        interfaces: (capture.interfaces.clone(), read_pattern(&capture.interfaces, &key("interfaces"))?),
+        direction: capture.direction,
+        window_start: begin,
+        window_end: capture.window_end,
+        keep_priority: capture.keep_priority,
+        fcs: capture.fcs,
         longest: traffic.frame,
     }))
 }
 
-/// The table of addresses of an entry, if it has one.
-pub(super) fn table(scenario: &Scenario, network: &Network, entry: usize) -> Result<Option<HostTable>, LocatedFault> {
-    let traffic = &scenario.traffic[entry];
-    let TrafficKind::Capture { hosts: Some(text), .. } = &traffic.kind else { return Ok(None) };
-    let key = format!("traffic.{entry}.hosts");
-    let file = traffic.file.as_deref().unwrap_or(&key);
-    let nodes: Vec<(&str, u32)> = network.hosts().map(|host| (&*network.nodes[host as usize].name, host)).collect();
-    let table = HostTable::read(text, file, &nodes);
-    table.map(Some).map_err(|error| LocatedFault::new(Fault::Sheet(error), &[&key]))
-}
-
-/// The flows of an entry that start before it stops and before the run ends, in the order of the survey.
-pub(super) fn pairs(
-    scenario: &Scenario,
-    network: &Network,
-    entry: usize,
-    table: Option<&HostTable>,
-    hosts: (&[u32], &[u32]),
-) -> Result<Vec<HostPair>, LocatedFault> {
-    let traffic = &scenario.traffic[entry];
-    let key = |name: &str| format!("traffic.{entry}.{name}");
-    let (Some(survey), Some(pace), TrafficKind::Capture { replay, .. }) =
-        (&traffic.survey, pace(traffic), &traffic.kind)
-    else {
-        unreachable!("a checked capture is surveyed");
-    };
-    let name = |host: u32| network.nodes[host as usize].name.clone();
-    let keys = ["hosts", "to", "from", "file"].map(key);
-    let ends = assign(&survey.flows, table, hosts, name).map_err(|why| fault(traffic, why, &keys))?;
-    let mut until = traffic.stop.map_or(scenario.duration, |stop| stop.min(scenario.duration));
-    if *replay == Replayed::Flows {
-        until = until.min(scenario.arrivals_end());
-    }
-    let pairs = survey.flows.iter().zip(ends).map(|(flow, (from, to))| HostPair {
-        from,
-        to,
-        start: traffic.start + pace.time(flow.first),
-        size: (*replay == Replayed::Flows).then(|| pace.octets(flow.octets)),
-        class: flow.class,
-        after: Vec::new(),
-    });
-    let pairs: Vec<HostPair> = pairs.take_while(|pair| pair.start < until).collect();
-    let first = traffic.start + pace.time(survey.ends().0);
-    if first >= scenario.duration {
-        let (value, duration) = (first, scenario.duration);
-        let fault = Fault::BeyondEnd { what: "the first frame of the capture is sent", value, duration };
-        return Err(LocatedFault::new(fault, &[key("window_start"), key("file"), "duration".to_owned()]));
-    }
-    Ok(pairs)
-}
-
 /// When and how often frames of an entry are replayed, if it is a capture.
 pub(crate) fn pace(traffic: &Traffic) -> Option<Pace> {
-    let TrafficKind::Capture { time_scale, rate_scale, .. } = traffic.kind else { return None };
-    Some(Pace::new(time_scale, rate_scale))
+    match &traffic.arrivals {
+        Arrivals::Capture(capture) => Some(capture.pace()),
+        _ => None,
+    }
 }
 
 /// The rate that the flow at `position` of a survey offers from `start` on, bit/s: its octets over the time to the end of

@@ -1,9 +1,10 @@
 //! What follows from a scenario's tables before time zero: its network, who sends to whom and how, what is
 //! recorded, and how each node behaves.
 
+use super::arrivals::Offered;
 use super::defences::ResolvedDomain;
 use super::devices::{Pause, PauseKind};
-use super::drawing::Draw;
+use super::entry::{Draw, Pairing};
 use super::failing::{FailedLink, failed_links};
 use super::fault::Fault;
 use super::flows::{FlowSpec, flows};
@@ -17,7 +18,7 @@ use super::routing::{NewPaths, paths, reroutes, take_same_ways};
 use super::scheduling::quanta;
 use super::shared_buffer::SharedBufferKind;
 use super::sharing::{SharedSite, shared_plan};
-use super::types::{Feedback, Pairing, Scenario, TrafficKind};
+use super::types::{Feedback, Scenario};
 use super::watchdog::{StormAt, storms, watchdogs};
 use super::wred::thresholds;
 use super::{Adapters, Switches};
@@ -493,20 +494,14 @@ fn wanted(
         }
         let traffic = &scenario.traffic[flow.traffic];
         let link = network.link(paths[0][0]).rate.as_f64();
-        let wanted = match &traffic.kind {
-            TrafficKind::Saturated { max_rate: Some(rate), .. } => rate.as_f64(),
-            TrafficKind::Saturated { .. } | TrafficKind::Tcp { .. } | TrafficKind::Roce { .. } => {
-                link / f64::from(sends[flow.source_index])
-            }
-            TrafficKind::Constant { rate } | TrafficKind::Poisson { rate } => rate.as_f64(),
-            TrafficKind::Flows { .. } | TrafficKind::Incast { .. } | TrafficKind::List { .. } => 0.0,
-            TrafficKind::Capture { .. } => {
+        let wanted = match traffic.offered() {
+            Offered::AllItCan { ceiling: Some(rate), .. } => rate.as_f64(),
+            Offered::AllItCan { ceiling: None, .. } => link / f64::from(sends[flow.source_index]),
+            Offered::Stream(process) => process.mean_bps(),
+            Offered::Replayed => {
                 replaying::offered_bps(scenario, flow.traffic, number - first[&flow.traffic], flow.start)
             }
-            TrafficKind::TcpFlows { .. } | TrafficKind::TcpIncast { .. } | TrafficKind::TcpList { .. } => 0.0,
-            TrafficKind::RoceFlows { .. } | TrafficKind::RoceIncast { .. } | TrafficKind::RoceList { .. } => 0.0,
-            TrafficKind::Collective { .. } => 0.0,
-            TrafficKind::OnOff { rate, on, off, .. } => rate.as_f64() * on.seconds() / (on.seconds() + off.seconds()),
+            Offered::Sized => 0.0,
         };
         let shared =
             if traffic.spread == Pairing::Uniform { of_stream[&(flow.traffic, flow.source_index)] } else { 1.0 };

@@ -64,7 +64,7 @@ pub(super) fn check_recycling(scenario: &Scenario) -> Result<(), LocatedFault> {
     }
     for (entry, traffic) in scenario.traffic.iter().enumerate() {
         let (fault, key) = match traffic.queue_pair() {
-            None => (Fault::NotAcknowledged { traffic: entry, kind: traffic.kind.word() }, "kind"),
+            None => (Fault::NotAcknowledged { traffic: entry, transport: traffic.transport.word() }, "transport"),
             Some(config) if config.ack_every > 1 => (Fault::Coalesced { every: config.ack_every }, "ack_every"),
             Some(_) => continue,
         };

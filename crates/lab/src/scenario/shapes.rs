@@ -1,9 +1,9 @@
 //! Shapes of networks: the tables `[topology]` and `[[link]]`.
 
-use super::fields::{COUNT, OVERHEAD, UP_TO_LONGEST, values};
+use super::fields::{COUNT, OVERHEAD, UP_TO_LONGEST, tables};
 use crate::topology::{Network, Role};
 use qcnlab_schemes::params;
-use qcnlab_schemes::params::{Choice, Fallback, Field, Range, Value, Variants};
+use qcnlab_schemes::params::{Fallback, Range};
 use qcnlab_units::{BitRate, Bytes, Span};
 
 params! {
@@ -158,34 +158,10 @@ params! {
 /// Declares the kinds of topology: the word, the table, and what the kind is.
 macro_rules! topologies {
     ($( $(#[doc = $doc:literal])+ $kind:ident($table:ident) = $word:literal, )*) => {
-        /// Hosts, switches and links.
-        #[derive(Clone, Debug, PartialEq)]
-        pub enum Topology {
-            $( $(#[doc = $doc])+ $kind($table), )*
-        }
-
-        impl Variants for Topology {
-            const CHOICES: &'static [Choice] =
-                &[$( Choice { name: $word, about: concat!($($doc, "\n"),+) }, )*];
-            const FIELDS: &'static [&'static [Field]] = &[$( $table::FIELDS, )*];
-
-            fn word(&self) -> &'static str {
-                match self {
-                    $( Topology::$kind(_) => $word, )*
-                }
-            }
-
-            fn values(&self) -> Vec<Option<Value>> {
-                match self {
-                    $( Topology::$kind(table) => values(table), )*
-                }
-            }
-
-            fn from_values(word: &str, values: Vec<Option<Value>>) -> Topology {
-                match word {
-                    $( $word => Topology::$kind($table::from_values(values)), )*
-                    other => unreachable!("no topology is called {other}"),
-                }
+        tables! {
+            /// Hosts, switches and links.
+            pub enum Topology {
+                $( $(#[doc = $doc])+ $kind($table) = $word, )*
             }
         }
 

@@ -1,7 +1,7 @@
 //! From a scenario back to text: every key, every unit, in the order of the tables.
 
 use super::devices::PauseKind;
-use super::drawing::Draw;
+use super::entry::Draw;
 use super::fields::values;
 use super::layout::{
     ADAPTER, DEFENCE, DOMAIN, FAILURE, FEEDBACK, HOTSPOT, LINK, PAUSE, PAUSE_STORM, RECORD, ROUTE, ROUTING,
@@ -119,12 +119,12 @@ impl Scenario {
     fn tree_as(&self, form: Form) -> Map<String, Value> {
         let rows = |fields: &[Field], values: Vec<Option<Parameter>>| rows(fields, values, form);
         let mut tree = rows(TOP.fields, values(self));
-        tree.insert(TOPOLOGY.name.to_owned(), tagged(&self.topology, form).into());
+        tree.insert(TOPOLOGY.name.to_owned(), tagged("kind", &self.topology, form).into());
         insert_list(&mut tree, &LINK, &self.links, form);
         insert_list(&mut tree, &SWITCH, &self.switches, form);
         if !self.shared_buffers.is_empty() {
             let entries = self.shared_buffers.iter().map(|shared| {
-                let mut entry = tagged(&shared.kind, form);
+                let mut entry = tagged("kind", &shared.kind, form);
                 entry.extend(rows(SHARED_BUFFER.fields, values(shared)));
                 Value::Object(entry)
             });
@@ -148,7 +148,8 @@ impl Scenario {
         }
         insert_list(&mut tree, &DEFENCE, &self.defences, form);
         let traffic = self.traffic.iter().map(|traffic| {
-            let mut entry = tagged(&traffic.kind, form);
+            let mut entry = tagged("arrivals", &traffic.arrivals, form);
+            entry.extend(tagged("transport", &traffic.transport, form));
             entry.extend(rows(TRAFFIC.fields, values(traffic)));
             Value::Object(entry)
         });
@@ -156,7 +157,7 @@ impl Scenario {
         insert_list(&mut tree, &HOTSPOT, &self.hotspots, form);
         insert_list(&mut tree, &FAILURE, &self.failures, form);
         insert_list(&mut tree, &PAUSE_STORM, &self.pause_storms, form);
-        tree.insert(FEEDBACK.name.to_owned(), tagged(&self.feedback, form).into());
+        tree.insert(FEEDBACK.name.to_owned(), tagged("kind", &self.feedback, form).into());
         tree.insert("scheme".to_owned(), scheme_tree(&self.scheme, form).into());
         tree.insert(RECORD.name.to_owned(), rows(RECORD.fields, values(&self.record)).into());
         tree
@@ -250,8 +251,7 @@ fn holds_default(table: &Map<String, Value>, field: &Field) -> bool {
 
 /// Takes `keys` out of a table, or of each of a list, where they hold their default.
 fn forget_defaults(value: &mut Value, section: &Section, keys: &[&str]) {
-    let kinds = section.kind.iter().flat_map(|key| key.fields.iter().copied().flatten());
-    let fields: Vec<&Field> = kinds.chain(section.fields).filter(|field| keys.contains(&field.name)).collect();
+    let fields: Vec<&Field> = section.all_fields().filter(|field| keys.contains(&field.name)).collect();
     match value {
         Value::Array(entries) => entries.iter_mut().for_each(|entry| forget_defaults(entry, section, keys)),
         Value::Object(table) => {
@@ -265,10 +265,11 @@ fn forget_defaults(value: &mut Value, section: &Section, keys: &[&str]) {
     }
 }
 
-fn tagged<T: Variants>(variant: &T, form: Form) -> Map<String, Value> {
+/// The fields of a kind, below the key that names it.
+fn tagged<T: Variants>(key: &str, variant: &T, form: Form) -> Map<String, Value> {
     let word = variant.word();
     let mut map = Map::new();
-    map.insert("kind".to_owned(), word.into());
+    map.insert(key.to_owned(), word.into());
     let fields = T::CHOICES.iter().position(|c| c.name == word).map_or(&[][..], |i| T::FIELDS[i]);
     map.extend(rows(fields, variant.values(), form));
     map

@@ -1,7 +1,7 @@
 //! Which part of a shared buffer's free octets links and queues may use, link by link: the rule that doubles it with each
 //! doubling of the rate jumps at each.
 
-use super::drawing::Draw;
+use super::entry::Draw;
 use super::types::Scenario;
 use qcnlab_sim::Alpha;
 use qcnlab_units::BitRate;

@@ -1,13 +1,14 @@
 //! What can be run, but may not mean what its author thinks.
 
+use super::arrivals::Arrivals;
 use super::devices::Multipath;
-use super::drawing::Draw;
+use super::entry::Draw;
 use super::resolved::ResolvedScenario;
 use super::shapes::Topology;
-use super::types::{Scenario, Traffic, TrafficKind};
+use super::types::{Scenario, Traffic};
 use qcnlab_schemes::{CongestionPoint, CpCapabilities, CpId};
 use qcnlab_sim::roce::QpRecovery;
-use qcnlab_units::Bytes;
+use qcnlab_units::{Bytes, Span};
 use std::collections::{HashMap, HashSet};
 
 impl Scenario {
@@ -28,9 +29,10 @@ impl Scenario {
 
     /// Says of lists of flows that they have none.
     fn unlisted(&self) -> Vec<String> {
-        let entries = self.traffic.iter().enumerate().filter_map(|(entry, traffic)| match &traffic.kind {
-            TrafficKind::List { flows } | TrafficKind::TcpList { flows, .. } | TrafficKind::RoceList { flows, .. } => {
-                let mut rows = flows.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let entries = self.traffic.iter().enumerate().filter_map(|(entry, traffic)| match &traffic.arrivals {
+            Arrivals::List(list) => {
+                let mut rows =
+                    list.flows.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
                 rows.nth(1).is_none().then(|| (entry, traffic.file.as_deref().unwrap_or("its list of flows")))
             }
             _ => None,
@@ -50,21 +52,32 @@ impl Scenario {
         }
     }
 
-    /// Says of traffic that repairs by go-back-N that its frames overtake one another.
+    /// Says of traffic that takes what comes late for lost that its frames overtake one another.
     fn overtaken(&self) -> Vec<String> {
         if !self.routing.multipath.spreads_flows() {
             return Vec::new();
         }
-        let repeats =
-            |traffic: &Traffic| traffic.queue_pair().is_some_and(|config| config.recovery == QpRecovery::GoBackN);
-        let entries = self.traffic.iter().enumerate().filter(|(_, traffic)| repeats(traffic));
-        let one = |(entry, _)| {
-            format!(
-                "traffic.{entry} repairs by go-back-N, and frames of a flow may overtake one another: each that comes too \
-                 early is sent again with all after it; use recovery = \"selective_repeat\", or another routing.multipath"
-            )
+        let one = |(entry, traffic): (usize, &Traffic)| {
+            let config = traffic.queue_pair()?;
+            match config.recovery {
+                QpRecovery::GoBackN if config.reorder_buffer == 0 => Some(format!(
+                    "traffic.{entry} repairs by go-back-N, and frames of a flow may overtake one another: each that comes too \
+                     early is sent again with all after it; use recovery = \"selective_repeat\", a reorder_buffer, or another \
+                     routing.multipath"
+                )),
+                QpRecovery::SelectiveRepeat
+                    if config.reordering_threshold == 1 && config.reordering_window == Span::ZERO =>
+                {
+                    Some(format!(
+                        "traffic.{entry} takes a packet for lost when one other overtakes it, and frames of a flow may \
+                         overtake one another: most repeats will be needless (spurious_repeats); set reordering_threshold to as \
+                         many packets as may overtake one, or a reordering_window"
+                    ))
+                }
+                _ => None,
+            }
         };
-        entries.map(one).collect()
+        self.traffic.iter().enumerate().filter_map(one).collect()
     }
 
     /// Says that REPS cannot tell ways apart where nothing is marked.
@@ -89,8 +102,8 @@ impl Scenario {
         let tables = self.switches.iter().enumerate().filter(|(_, switch)| switch.trim_to.is_some());
         let one = |(table, _)| {
             format!(
-                "switch.{table}.trim_to cuts RoCE packets, and no traffic is over RoCE: it acts nowhere; leave it out, or use \
-                 kind \"roce\", \"roce_list\", \"roce_flows\" or \"roce_incast\""
+                "switch.{table}.trim_to cuts RoCE packets, and no traffic is over RoCE: it acts nowhere; leave it out, or add \
+                 transport = \"roce\" to the traffic"
             )
         };
         tables.map(one).collect()
@@ -130,7 +143,7 @@ impl Scenario {
 
 /// Whether it has flows of a size whose frames nothing sends again.
 fn repairs_no_loss(traffic: &Traffic) -> bool {
-    traffic.kind.ends() && traffic.transport_headers().is_none()
+    traffic.arrivals.kind().ends() && traffic.transport_headers().is_none()
 }
 
 /// Says what of a domain is simpler here than on real links.

@@ -36,17 +36,17 @@ rate = "12 Gb/s"
 from = "s3"
 to = "end3,end4"
 [[traffic]]
-kind = "saturated"
+arrivals = "saturated"
 from = "long"
 to = "end3"
 frame = "1500 B"
 [[traffic]]
-kind = "saturated"
+arrivals = "saturated"
 from = "first"
 to = "end2"
 frame = "1500 B"
 [[traffic]]
-kind = "saturated"
+arrivals = "saturated"
 from = "second"
 to = "end4"
 frame = "1500 B"
@@ -137,7 +137,11 @@ fn flows(n: u64) -> Vec<FlowTally> {
         nacks: 96_000,
         timeouts: 72 + n,
         trimmed: 95_000,
+        spurious: 73 + n,
+        most_kept: 74 + n,
         received: Instant::from_ps(94_000 * US),
+        last_sent: Instant::from_ps(93_000 * US),
+        last_octets: 92_000,
     };
     vec![flow(100), second, FlowTally { roce: Some(roce), ..flow(300) }]
 }
@@ -285,6 +289,8 @@ fn totals_and_shares_of_flows() {
     is(&flows, "refused_frames", "104 204 304 1104 1204 1304");
     is(&flows, "goodput_bytes", "- 60 70 - 1060 1070");
     is(&flows, "retransmitted_frames", "- 61 71 - 1061 1071");
+    is(&flows, "spurious_frames", "- - 73 - - 1073");
+    is(&flows, "reorder_peak_frames", "- - 74 - - 1074");
     is(&flows, "fast_retransmits", "- 62 - - 1062 -");
     is(&flows, "timeouts", "- 63 72 - 1063 1072");
     let mbps = |name| {
@@ -323,7 +329,7 @@ fn replications_with_other_names() {
 #[test]
 fn completion_times_of_flows() {
     let text = "title = \"By hand\"\nduration = \"2 ms\"\n[topology]\nkind = \"switch\"\nhosts = 2\nrate = \"1 Gb/s\"\n\
-                delay = \"1 us\"\n[[traffic]]\nkind = \"list\"\nframe = \"1250 B\"\nflows = \"\"\"\nfrom,to,size,start\n\
+                delay = \"1 us\"\n[[traffic]]\narrivals = \"list\"\nframe = \"1250 B\"\nflows = \"\"\"\nfrom,to,size,start\n\
                 host1,host2,2500 B,1 ms\nhost1,host2,2500 B,1 ms\nhost1,host2,2500 B,1 ms\n\"\"\"\n[scheme]\nname = \"none\"\n";
     let scenario = Scenario::parse(text, "by-hand.toml").unwrap_or_else(|error| panic!("{error}"));
     let fabric = Arc::new(Fabric::new(&scenario, Draw { seed: 1, replication: 0 }).unwrap());

@@ -81,11 +81,11 @@ impl Case {
         let span = |us: u64| format!("\"{} ns\"", us * 1000 / faster);
         let offered = self.kbps() * faster * 4 / 5;
         let offer = match self.offer {
-            Offer::Saturated => "kind = \"saturated\"".to_owned(),
-            Offer::Constant => format!("kind = \"constant\"\nrate = \"{offered} kb/s\""),
-            Offer::Poisson => format!("kind = \"poisson\"\nrate = \"{offered} kb/s\""),
+            Offer::Saturated => "arrivals = \"saturated\"".to_owned(),
+            Offer::Constant => format!("arrivals = \"constant\"\nrate = \"{offered} kb/s\""),
+            Offer::Poisson => format!("arrivals = \"poisson\"\nrate = \"{offered} kb/s\""),
             Offer::OnOff => format!(
-                "kind = \"on_off\"\nrate = \"{} kb/s\"\non = {}\noff = {}",
+                "arrivals = \"on_off\"\nrate = \"{} kb/s\"\non = {}\noff = {}",
                 self.kbps() * faster,
                 span(self.duration() / 10),
                 span(self.duration() / 20)

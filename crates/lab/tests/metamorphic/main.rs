@@ -77,7 +77,7 @@ proptest! {
     fn an_idle_flow_changes_no_other(case in case()) {
         let text = case.star(case.sources + 1, AS_IT_IS);
         let (idle, last) = (format!("source{}", case.sources + 1), case.duration() * 1000 - 1);
-        let more = format!("{text}[[traffic]]\nkind = \"saturated\"\nfrom = \"{idle}\"\nframe = \"1500 B\"\nstart = \"{last} ns\"\n");
+        let more = format!("{text}[[traffic]]\narrivals = \"saturated\"\nfrom = \"{idle}\"\nframe = \"1500 B\"\nstart = \"{last} ns\"\n");
         for scheme in schemes() {
             let (without, with) = (once(&with_scheme(&text, scheme), &[]), once(&with_scheme(&more, scheme), &[]));
             for name in TRACES.iter().chain(&["flows"]) {

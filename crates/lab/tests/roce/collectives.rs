@@ -16,7 +16,8 @@ fn messages(hosts: usize, rows: &str) -> String {
         rate = "100 Gb/s"
         delay = "1 us"
         [[traffic]]
-        kind = "roce_list"
+        arrivals = "list"
+        transport = "roce"
         frame = "1048 B"
         headers = "48 B"
         ack_frame = "60 B"
@@ -105,10 +106,10 @@ fn a_message_that_is_due_once_arrivals_have_stopped_never_starts() {
 /// A collective operation of `keys` among `hosts` hosts at one switch, as [`messages`] otherwise.
 fn operation(hosts: usize, keys: &str) -> String {
     let listed = messages(hosts, "");
-    let (head, rest) = listed.split_once("kind = \"roce_list\"").expect("a list of messages");
+    let (head, rest) = listed.split_once("arrivals = \"list\"").expect("a list of messages");
     let (frame, rest) = rest.split_once("flows = \"\"\"").expect("its rows");
     let (_, scheme) = rest.split_once("\"\"\"").expect("their end");
-    format!("{head}kind = \"collective\"\n{frame}{keys}\n{scheme}")
+    format!("{head}arrivals = \"collective\"{frame}{keys}\n{scheme}")
 }
 
 /// The outcome of a scenario, of so many replications, from a seed.
@@ -183,7 +184,7 @@ fn ranks_start_by_stagger_and_compute_between_rounds() {
 /// Arrivals stop for what is drawn or listed. An operation goes on.
 #[test]
 fn an_operation_goes_on_when_arrivals_have_stopped() {
-    let keys = "operation = \"all_reduce\"\nsize = \"40 KB\"\n[[traffic]]\nkind = \"roce_incast\"\nfrom = \"host1\"\nto = \
+    let keys = "operation = \"all_reduce\"\nsize = \"40 KB\"\n[[traffic]]\narrivals = \"incast\"\ntransport = \"roce\"\nfrom = \"host1\"\nto = \
                 \"host2\"\nsize = \"1 B\"\nsenders = 1\nperiod = \"500 us\"\nframe = \"1048 B\"\ncn_tag = false";
     let text = format!("stop_arrivals = \"1 us\"\n{}", operation(4, keys));
     let run = done(&text);

@@ -33,7 +33,8 @@ fn star(sources: u32, octets: u32, ack: u32, duration: &str, scheme: &str, traff
         sink_delay = "1 us"
         buffer = "32 MiB"
         [[traffic]]
-        kind = "roce"
+        arrivals = "saturated"
+        transport = "roce"
         frame = "{frame} B"
         headers = "{headers} B"
         ack_frame = "{ack} B"
@@ -209,7 +210,7 @@ fn acknowledgements_may_be_coalesced() {
 /// A scheme that hears of acknowledgements is refused over traffic that has none.
 #[test]
 fn acknowledgements_must_be_there_to_be_heard() {
-    let text = star(2, 1090, 60, "2 ms", "name = \"hpcc\"", "").replace("kind = \"roce\"", "kind = \"saturated\"");
+    let text = star(2, 1090, 60, "2 ms", "name = \"hpcc\"", "").replace("transport = \"roce\"", "");
     let plain: String = text
         .lines()
         .filter(|line| !line.contains("headers") && !line.contains("ack_frame"))

@@ -1,4 +1,4 @@
-//! The queue that stands under PowerTCP: n beta, as its law says, and the swings without what holds them back.
+//! The queues that stand under PowerTCP and Swift, as their laws say, and the swings without what holds them back.
 
 use qcnlab_lab::{Control, Options, Scenario, run};
 
@@ -52,4 +52,16 @@ fn windows_swing_where_a_draining_queue_has_no_power() {
         queue(&["scheme.name=powertcp", "topology.sources=4", "scheme.rp.beta=2000 B", "scheme.rp.least_current=0"]);
     println!("{mean:.0} octets, {least} to {most}");
     assert!(mean > 80_000.0 && most > 150_000, "{mean}, {least} to {most}");
+}
+
+/// Swift's round-trip time swings around its target, D: what is in flight, n W packets of 1048 octets, is B D, and D is 26 us
+/// and a / sqrt(W) - a / 16 with a = 32.26 us. Sixteen flows: W = 12.5 * 30.6 / 16 / 1.048 = 22.8 packets makes D = 30.7 us,
+/// and 30.7 us less the 4.17 us of the path are 332 KB. Four: W = 84 makes 27.5 us, 292 KB.
+#[test]
+fn the_delay_of_swift_is_its_target() {
+    for (flows, expected) in [(4, 292e3), (16, 332e3)] {
+        let (mean, least, _) = queue(&["scheme.name=swift", &format!("topology.sources={flows}")]);
+        println!("{flows} flows: {mean:.0} octets, {expected:.0} by the law");
+        assert!((mean / expected - 1.0).abs() < 0.03 && least > 0, "{flows} flows: {mean}, {least} for {expected}");
+    }
 }

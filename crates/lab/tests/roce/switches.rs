@@ -55,7 +55,7 @@ fn star(sources: u32, duration: &str, traffic: &str, scheme: &str) -> String {
 /// 500 kB from each of 64 at once: 2610 us and a peak of 13 422 KB.
 #[test]
 fn an_incast_of_64() {
-    let run = done(&star(64, "5 ms", "kind = \"roce\"\nsize = \"500 kB\"", "dcqcn"));
+    let run = done(&star(64, "5 ms", "arrivals = \"saturated\"\ntransport = \"roce\"\nsize = \"500 kB\"", "dcqcn"));
     let ((mean, _), (_, _, peak)) = (completion(&run), queue(&run, 0));
     println!("incast of 64: {mean:.3} ms, {peak:.0} KB, {} pause frames", run.done.counters.pause_frames);
     near("incast", "mean completion, us", mean * 1e3, 2610.0, 0.03);
@@ -70,7 +70,7 @@ fn an_incast_of_64() {
 #[test]
 fn an_incast_of_64_with_hpcc_and_timely() {
     for (scheme, least_ms, most_kb) in [("hpcc", 2.76, 7_400.0), ("timely", 2.67, 32_000.0)] {
-        let run = done(&star(64, "20 ms", "kind = \"roce\"\nsize = \"500 kB\"", scheme));
+        let run = done(&star(64, "20 ms", "arrivals = \"saturated\"\ntransport = \"roce\"\nsize = \"500 kB\"", scheme));
         let ((mean, last), (_, _, peak)) = (completion(&run), queue(&run, 0));
         let pauses = run.done.counters.pause_frames;
         println!("{scheme}, incast of 64: {mean:.3} {last:.3} ms, {peak:.0} KB, {pauses} pause frames");
@@ -84,7 +84,7 @@ fn an_incast_of_64_with_hpcc_and_timely() {
 /// all, with 65 KB of reserves and what comes after XOFF, 2 us and a frame, 26 KB each: 22.38 MB. Theirs peaks at 22.37.
 #[test]
 fn pause_alone_fills_what_the_thresholds_leave() {
-    let run = done(&star(16, "3 ms", "kind = \"roce\"", "none"));
+    let run = done(&star(16, "3 ms", "arrivals = \"saturated\"\ntransport = \"roce\"", "none"));
     let (mean, deviation, peak) = queue(&run, 1);
     println!("PAUSE: {mean:.0} {deviation:.0} {peak:.0} KB, {} pause frames", run.done.counters.pause_frames);
     near("PAUSE", "peak", queue(&run, 0).2, 22_370.0, 0.01);
@@ -98,7 +98,7 @@ fn a_dumbbell_of_three_pairs() {
     let links = "[[link]]\nfrom = \"a{1..3}\"\nto = \"switch1\"\n[[link]]\nfrom = \"switch1\"\nto = \"switch2\"\n\
                  [[link]]\nfrom = \"switch2\"\nto = \"b{1..3}\"";
     let topology = format!("kind = \"graph\"\nrate = \"{AT_25:.3} Mb/s\"\ndelay = \"1 us\"\n{links}");
-    let traffic = "kind = \"roce\"\nfrom = \"a*\"\nto = \"b*\"\nspread = \"paired\"";
+    let traffic = "arrivals = \"saturated\"\ntransport = \"roce\"\nfrom = \"a*\"\nto = \"b*\"\nspread = \"paired\"";
     let record = "queues = \"switch1->switch2\"\nqueue_every = \"2 us\"";
     let text = scenario("200 ms", "50 ms", &topology, traffic, "dcqcn", record);
     let queues: Vec<(f64, f64)> = (1..=6)
@@ -144,7 +144,7 @@ fn one_switch_with_any_to_any_traffic() {
         list + &format!("host{},host{},{} B,{} ns\n", row[0] + 1.0, row[1] + 1.0, row[2], row[3])
     });
     let topology = format!("kind = \"switch\"\nhosts = 16\nrate = \"{AT_100:.3} Mb/s\"\ndelay = \"1 us\"");
-    let traffic = format!("kind = \"roce_list\"\nflows = \"\"\"\n{list}\"\"\"");
+    let traffic = format!("arrivals = \"list\"\ntransport = \"roce\"\nflows = \"\"\"\n{list}\"\"\"");
     for (scheme, column, seeds) in [("dcqcn", 4, 6), ("dctcp", 5, 1)] {
         let text = scenario("30 ms", "0 s", &topology, &traffic, scheme, "tables = true");
         let runs: Vec<Vec<Pair>> =

@@ -7,10 +7,10 @@
 
 /// The scheme in words, with its state diagram: what lists, `explain` and the pages show.
 const ABOUT: &str = "\
-QCN that shares a link by flow and weight. A port measures how fast each flow arrives. A flow's fair
-share is its part, by weight, of all that arrives. Where QCN would send a message, the feedback is a
-mean of QCN's and of how far the frame's flow is above its share: more for those above, less for
-those at or below. Reaction points are QCN's.
+QCN that shares a link by flow and weight. A port measures how fast each flow arrives. A flow's fair share
+is its part, by weight, of all that arrives. The port sends messages when QCN would. Their feedback is a
+mean of QCN's feedback and of how far the frame's flow is above its share. So a flow above its share hears
+of more congestion, and a flow at or below it of less. Reaction points are QCN's.
 
    each interval, for each flow i:   r_i moves towards what arrived
    fair share of flow i:             f_i = W_i / sum W * sum r

@@ -10,10 +10,11 @@
 
 /// The scheme in words, with its state diagram: what lists, `explain` and the pages show.
 const ABOUT: &str = "\
-A port marks frames that leave it, the more the longer its queue. The receiver answers marked frames with
-congestion notification packets, at most one in a while for each flow. The sender remembers in alpha how
-often it was told: a CNP takes alpha/2 off its rate. It climbs back as QCN's limiter does, by a timer and
-a byte counter. The preset SIGCOMM2015 is the algorithm as published, CONNECTX the one NICs ship.
+A port marks frames that leave it. The longer its queue, the more frames it marks. The receiver answers a
+marked frame with a congestion notification packet (CNP), but sends each flow no second one within
+`cnp_interval`. The sender keeps a number alpha, which grows with each CNP and shrinks without. A CNP takes
+alpha/2 off the sender's rate. The rate rises again as QCN's does, by a timer and a byte counter. The preset
+SIGCOMM2015 is the published algorithm; CONNECTX is what network cards ship.
 
    port:      marks departing frames with probability 0 up to Kmin, a ramp to Pmax at Kmax, 1 above
    receiver:  marked frame, none answered within N  -->  CNP

@@ -8,9 +8,10 @@
 
 /// The scheme in words, with its state diagram: what lists, `explain` and the pages show.
 const ABOUT: &str = "\
-A port marks each frame that finds more than K octets queued. Acknowledgements echo the marks. Once a window of
-data, the sender takes the share F of its octets that were marked into its memory alpha, and the first mark in a
-window of data takes alpha/2 off its window. In between the window grows as Reno's does. For traffic over RoCE.
+A port marks each frame that meets more than K octets in the queue. Acknowledgements return the marks. The
+sender keeps a mean alpha of the share of its octets that were marked, and updates it once for each window
+of data. The first mark in a window of data takes alpha/2 off the window. Between marks the window grows as
+Reno's does. For traffic over RoCE.
 
    alpha = (1 - g) * alpha + g * F                       once a window of data
 

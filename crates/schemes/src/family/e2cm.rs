@@ -10,10 +10,11 @@
 
 /// The scheme in words, with its state diagram: what lists, `explain` and the pages show.
 const ABOUT: &str = "\
-ECM whose sources also look for themselves. Once a switch has limited a flow, its source sends a probe for
-each 30 KB, which the destination returns. From the round trip and what was sent meanwhile the source knows
-how much of its own is queued on the path, and runs ECM's law on that: additive increase while it is less
-than five frames, multiplicative decrease above. A switch's negative feedback goes first.
+ECM whose sources also measure by themselves. After a switch has limited a flow, the flow's source sends a
+probe for each 30 KB, and the destination returns it. From the round trip and from what was sent meanwhile
+the source computes how much of its own traffic waits on the path. It applies ECM's law to this amount:
+below five frames the rate rises by a step, above them it falls by a share. Negative feedback from a switch
+takes precedence.
 
             BCN with Fb < 0: ECM's cut
    free -------------------------------> limited --- each 30 KB sent: probe --> destination returns it

@@ -27,10 +27,10 @@ macro_rules! diagram {
 /// ECM in words, with its state diagram: what lists, `explain` and the pages show.
 const ABOUT: &str = concat!(
     "\
-A switch port samples arriving frames and tells their sources how far the queue is from its set
-point and how much it grew since the last sample. Negative feedback goes to any sampled frame's
-source while the queue is above the set point; below it only frames that carry this port's
-rate-limited tag are answered, which is where positive feedback comes from.
+A switch port samples arriving frames. It tells their sources how far the queue is from its set point, and
+how much it has grown since the last sample. While the queue is above the set point, the source of any
+sampled frame gets negative feedback. Below the set point only sources that this port has limited get
+answers: their frames carry a tag that names the port. These answers are the positive feedback.
 
 The source adds Gi Fb Ru on positive feedback and multiplies by 1 - Gd |Fb| on negative: additive
 increase, multiplicative decrease. A drift timer adds a little by itself. Feedback counts 64-octet

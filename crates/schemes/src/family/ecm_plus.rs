@@ -9,9 +9,9 @@
 
 /// The scheme in words, with its state diagram: what lists, `explain` and the pages show.
 const ABOUT: &str = "\
-QCN with the timer alone, and a timer that adapts: when it runs out, the next one is shorter; when a
-message comes before it runs out, the next one is longer. So a source that hears little becomes quicker
-and one that hears much slower, in place of the byte counter's self-clocking. The ports are QCN's.
+QCN with the timer alone, and a timer that adapts. If it runs out, the next one is shorter. If a message
+comes first, the next one is longer. So a source that hears few messages raises its rate quickly, and a
+source that hears many raises it slowly. This replaces the byte counter. The ports are QCN's.
 
              CNM before the timer runs out: T longer; cut, stage 0, timer restarted
         +------------------------------------------------------+

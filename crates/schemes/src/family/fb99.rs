@@ -10,9 +10,10 @@
 
 /// The scheme in words, with its state diagram: what lists, `explain` and the pages show.
 const ABOUT: &str = "\
-Limiters raise their rate by a timer as well as by a byte counter, so a path that has no bandwidth must
-say so: a port pushes back at the sources of sampled frames even when it is not congested, as long as
-its queue has not been short for 10 ms. A pushed-back limiter keeps its rates and goes one cycle back.
+Limiters raise their rate by a timer as well as by a byte counter, so a path without spare bandwidth has to
+hold them back. A port therefore sends messages to the sources of sampled frames even without congestion, as
+long as its queue has not been short for 10 ms. A limiter that gets such a message keeps its rates and goes
+back by one cycle.
 
               CNM: cut, cycle 1, timer restarted
         +-------------------------------------------+

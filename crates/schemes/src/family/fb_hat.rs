@@ -7,9 +7,10 @@
 
 /// The scheme in words, with its state diagram: what lists, `explain` and the pages show.
 const ABOUT: &str = "\
-QCN with the byte counter alone, at a source that remembers how much congestion it heard of. Each message
-moves a mean towards its feedback, each byte-counter cycle without one towards zero. The smaller the mean,
-the shorter the cycles, down to a quarter: a source that hears nothing climbs faster. Ports are QCN's.
+QCN with the byte counter alone. A source remembers how much congestion it has heard of: each message moves
+a mean towards the message's feedback, and each byte-counter cycle without a message moves it towards zero.
+The smaller the mean, the shorter the cycles, down to a quarter. So a source that hears nothing raises its
+rate faster. Ports are QCN's.
 
    message:              Fb-hat = (1 - g) Fb-hat + g |Fb|, then QCN's cut
    byte-counter cycle:   Fb-hat = (1 - g) Fb-hat, then QCN's increase

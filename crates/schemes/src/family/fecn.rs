@@ -7,10 +7,10 @@
 
 /// The scheme in words, with its state diagram: what lists, `explain` and the pages show.
 const ABOUT: &str = "\
-Every port computes one rate that it offers to each flow, and probes carry the smallest of a path back to
-the source, which takes it. A port measures what arrives in an interval and divides its offer by how much
-more that was than the capacity it wants to share out: a little more than all with an empty queue, all at
-the set point, less above it.
+Each port computes one rate, which it offers to each flow. Probes carry the smallest offer on a path back to
+the source, and the source takes it. A port measures what arrives in an interval. If that was twice the
+capacity that it wants to share out, it halves its offer, and so on. This capacity depends on the queue: a
+little more than the link's with an empty queue, the link's at the set point, and less above it.
 
    source:  a probe each T while it sends, asking for its line rate --> every port on the way lowers it to its r
             --> destination returns it --> rate = what came back

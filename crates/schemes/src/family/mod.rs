@@ -16,6 +16,7 @@ pub mod powertcp;
 pub mod qcn;
 pub mod qcn_plus;
 pub mod sonar;
+pub mod swift;
 pub mod theta_powertcp;
 pub mod three_point;
 pub mod timely;

@@ -9,10 +9,10 @@
 
 /// The scheme in words, with its state diagram: what lists, `explain` and the pages show.
 const ABOUT: &str = "\
-A switch that cannot compute feedback sends its queue length to the source of a frame for each 1 KB that
-arrives, as long as something is queued. The network card takes some of these messages as samples,
-computes the feedback as a QCN switch would, and hands it to its own limiter when it is negative. The
-limiter is QCN's with a timer of 10 ms.
+A switch that cannot compute feedback sends its queue length to the source of a frame, once for each 1 KB
+that arrives while something is queued. The network card takes some of these messages as samples and
+computes the feedback as a QCN switch would. If the feedback is negative, it goes to the card's own limiter,
+which is QCN's with a timer of 10 ms.
 
    switch:  each 1 KB of arrivals, while something is queued:  queue length --> source of the frame
    card:    counts the octets they stand for; where a switch would sample, takes the length:

@@ -9,9 +9,10 @@
 
 /// The scheme in words, with its state diagram: what lists, `explain` and the pages show.
 const ABOUT: &str = "\
-Each port writes on a packet that leaves it: the time, its queue, the octets it has sent, its rate, as for HPCC. The
-sender multiplies what arrives at a port, the current, by what is on its way through it, the voltage. This power says
-how long the queue is and how fast it grows in one number, and the window is divided by it. For traffic over RoCE.
+Each port writes on a packet that leaves it: the time, its queue, the octets it has sent, its rate, as for
+HPCC. The sender computes the power of a port. It multiplies the rate at which octets arrive at the port
+(the current) by the octets on their way through it (the voltage). Power rises both with the length of the
+queue and with its growth. The sender divides its window by it. For traffic over RoCE.
 
    each hop:  current = (queue - queue before + octets sent since) / (time since)
               voltage = queue + B * tau;  a current of B / 2 at least

@@ -10,12 +10,12 @@
 
 /// The scheme in words, with its state diagram: what lists, `explain` and the pages show.
 const ABOUT: &str = "\
-QCN as its base and fail-safe, and a closed loop beside it. A limiter sends a small probe each
-millisecond or round trip. The congestion point it hears from answers with queue offset and growth, of
-either sign; a path probe is answered by the first port without room, or comes back from the
-destination. Answers raise the rate where there is room, and measure the round trip. The longer that is,
-the gentler the loop: one cut in each, longer cycles, more weight on growth, half the raise for each
-millisecond. Without answers all this is QCN.
+QCN, with a second control loop beside it. A limiter sends a small probe each millisecond or round trip. The
+congestion point that it hears from answers with queue offset and growth, of either sign. A path probe is
+answered by the first port without room, or returned by the destination. Answers raise the rate where there
+is room, and measure the round trip. The longer the round trip, the gentler the loop: one cut in each round
+trip, longer cycles, more weight on growth, half the raise for each millisecond. Without answers it is plain
+QCN.
 
              CNM or answer with Fb < 0, at most one each RTT: QCN's cut
    free ------------------------------------------------------------> limited, QCN's own climb

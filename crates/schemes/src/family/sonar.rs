@@ -12,10 +12,10 @@
 
 /// The scheme in words, with its state diagram: what lists, `explain` and the pages show.
 const ABOUT: &str = "\
-QCN with the byte counter alone, and a way to ask for bandwidth. From time to time a limiter marks a
-data frame as special. A switch without bandwidth echoes it; a path that stays silent has some, and the
-limiter goes into hyper-active increase until a message or an echo tells it otherwise. A switch has
-bandwidth when its queue has been below a threshold for 10 ms.
+QCN with the byte counter alone, and a way to ask for bandwidth. From time to time a limiter marks a data
+frame as special. A switch without spare bandwidth echoes it. If no echo comes, the path has bandwidth, and
+the limiter goes into hyper-active increase until it gets a message or an echo. A switch has spare bandwidth
+if its queue has been below a threshold for 10 ms.
 
    wait to probe --timer--> next frame special --sent--> wait for echo --silence--> short fuse --+
         ^                                                     |                     |   ^        |

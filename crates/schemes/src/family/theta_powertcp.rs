@@ -6,9 +6,9 @@
 
 /// The scheme in words, with its state diagram: what lists, `explain` and the pages show.
 const ABOUT: &str = "\
-PowerTCP for networks whose switches report nothing. Acknowledgements return the time at which a packet was sent. The
-round-trip time stands for what is on its way, its slope for what arrives beyond what the link carries. For traffic
-over RoCE.
+PowerTCP for networks whose switches report nothing. Acknowledgements return the time at which a packet was
+sent. The sender uses the round-trip time in place of the voltage, and its slope in place of what arrives
+beyond the rate of the link. For traffic over RoCE.
 
    p = ((rtt - rtt before) / (time since) + 1) * rtt / tau,  the first factor at least a half;  with dt = time since, at most tau:
    P = (1 - dt/tau) * P + (dt/tau) * p

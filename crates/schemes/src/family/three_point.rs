@@ -7,11 +7,11 @@
 
 /// The scheme in words, with its state diagram: what lists, `explain` and the pages show.
 const ABOUT: &str = "\
-QCN with a third point. A port writes its feedback, of either sign, on frames that it samples, and on
-frames that a port before it has marked; the worse feedback stays. The destination reflects marked frames'
-feedback to the source, so that a source also hears of room on the path's worst port. Negative feedback
-cuts as in QCN. From the third good news in a row on, each is an increase event with the step of
-hyper-active increase.
+QCN with a third point, the destination. A port writes its feedback, of either sign, on the frames that it
+samples, and on frames that an earlier port has marked; the worse feedback stays. The destination returns
+the feedback of marked frames to the source. So a source also learns when the worst port of its path has
+room. Negative feedback cuts the rate as in QCN. From the third positive feedback in a row on, each is an
+increase event with the step of hyper-active increase.
 
    source --frame--> port: sampled, or marked before: writes Fb, if worse than what is there --> destination
       ^                                                                                            |

@@ -71,6 +71,7 @@ mod tests {
             base_rtt: Span::from_ns(8_400),
             longest_rtt: Span::from_ns(8_400),
             mtu: Bytes::new(1000),
+            hops: 1,
         };
         let at = |rule: WindowRule, gbps| rule.window(&endpoint, BitRate::gbps(gbps)).map(Bytes::get);
         assert_eq!(at(WindowRule::Open, 25), None);

@@ -227,7 +227,7 @@ fn totals(sender: &Sender, tally: &Tally) -> FlowTally {
 
 /// The totals of a queue pair.
 fn roce_totals(pair: &QueuePair) -> RoceTally {
-    let stats = pair.sender.stats();
+    let (stats, seen) = (pair.sender.stats(), pair.receiver.stats());
     RoceTally {
         acknowledged_bytes: pair.sender.acknowledged().get(),
         packets: stats.packets,
@@ -235,6 +235,10 @@ fn roce_totals(pair: &QueuePair) -> RoceTally {
         nacks: stats.nacks,
         timeouts: stats.timeouts,
         trimmed: stats.trimmed,
+        spurious: seen.duplicates,
+        most_kept: seen.most_kept.into(),
         received: pair.received,
+        last_sent: pair.completing.0,
+        last_octets: u64::from(pair.completing.1),
     }
 }

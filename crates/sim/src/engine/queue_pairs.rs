@@ -49,6 +49,7 @@ impl Engine {
         let completes = pair.received == Instant::NEVER && pair.receiver.finished();
         if completes {
             pair.received = now;
+            pair.completing = (self.network.packets.get(id).sent_at, frame.octets() as u16);
         }
         pair.unanswered.packets += 1;
         pair.unanswered.marked += u32::from(frame.mark() != 0);
@@ -216,7 +217,10 @@ impl Engine {
         if !record.is_plain() {
             let said = match record.kind {
                 AckKind::Positive => None,
-                AckKind::Negative | AckKind::NegativeKept => Some(TransportEvent::NegativelyAcknowledged),
+                // One that tells of a packet that came early is no sign of loss yet.
+                AckKind::Negative | AckKind::NegativeKept => {
+                    pair.sender.infers_loss().then_some(TransportEvent::NegativelyAcknowledged)
+                }
                 AckKind::Trimmed => Some(TransportEvent::Trimmed(pair.sender.payload_of(record.number))),
             };
             let credited = self.network.packets.credit(id).map(TransportEvent::Credited);
@@ -233,20 +237,24 @@ impl Engine {
         let Source::Roce(pair) = &mut sender.source else { unreachable!("packets belong to queue pairs") };
         pair.wake = Instant::NEVER;
         let lost = pair.sender.on_wake(now);
-        let due = pair.receiver.on_wake(now);
-        if lost && let Some(chooser) = &mut sender.chooser {
+        let reply = pair.receiver.on_wake(now, pair.unanswered.newest.is_some());
+        if lost == Some(LossSign::Timeout)
+            && let Some(chooser) = &mut sender.chooser
+        {
             chooser.timed_out(now);
         }
-        let event = TransportEvent::Lost(LossSign::Timeout);
-        if lost && pair.hears_of(&event) {
+        let event = lost.map(TransportEvent::Lost);
+        if let Some(event) = event.filter(|event| pair.hears_of(event)) {
             let limiter_id = sender.limiter;
             let limiter = &mut self.senders.limiters[limiter_id].driver;
             limiter.rp.on_transport(now, &event, &pair.flight(), &mut limiter.dice);
             pair.update_permits(&limiter.rp);
             self.rp_changed(now, limiter_id);
         }
-        if due {
-            self.acknowledge(now, flow, AckKind::Positive);
+        match reply {
+            Reply::Ack => self.acknowledge(now, flow, AckKind::Positive),
+            Reply::Nack(_) => self.acknowledge(now, flow, AckKind::Negative),
+            Reply::Nothing | Reply::Trimmed(_) => {}
         }
         self.schedule_pair_timer(flow);
         self.request_send(now, flow);

@@ -10,16 +10,19 @@
 //! - Sequence numbers are 32 bits and do not wrap (InfiniBand: 24 bits).
 //! - The retransmission timeout is fixed and there is no limit of retries (InfiniBand: seven). Progress starts it anew.
 //! - Under go-back-N the receiver keeps nothing out of order, and says once what it misses: again after
-//!   `nack_interval`, or when it misses another packet.
+//!   `nack_interval`, or when it misses another packet. With a reorder buffer it keeps as many packets as fit, and says what
+//!   it misses when one does not fit, or when it has missed the packet for `reorder_wait`.
 //! - Under selective repeat each packet out of order is answered with what is missing and what came (IRN). The sender
 //!   repeats each missing packet once in a recovery, which ends when all that was sent before it is acknowledged.
+//! - A packet is taken for lost when `reordering_threshold` packets that were sent after it have arrived, counted as RFC 6675
+//!   counts (3 there, 1 in IRN), and is then waited for `reordering_window` longer, as RFC 8985 waits.
 
 mod receiver;
 mod sender;
 #[cfg(test)]
 mod tests;
 
-pub use receiver::{QpReceiver, Reply};
+pub use receiver::{QpReceiver, ReceiverStats, Reply};
 pub use sender::{QpPacket, QpSender, QpStats};
 
 use qcnlab_units::{Bytes, Span};
@@ -43,6 +46,14 @@ pub struct QpConfig {
     pub ack_delay: Span,
     /// The least time between two negative acknowledgements for the same packet, go-back-N.
     pub nack_interval: Span,
+    /// Selective repeat: packets beyond a missing one that must have arrived before it is taken for lost; above zero.
+    pub reordering_threshold: u32,
+    /// Selective repeat: how much longer a packet is waited for that so many have overtaken.
+    pub reordering_window: Span,
+    /// Go-back-N: packets out of order that the receiver keeps.
+    pub reorder_buffer: u32,
+    /// Go-back-N: how long the receiver misses a packet before it says so, if it keeps those that came early.
+    pub reorder_wait: Span,
     /// Octets in flight at most, whatever the scheme permits; `None` for any number.
     pub window: Option<Bytes>,
     /// Retransmission timeout.

@@ -2,6 +2,7 @@
 
 use super::{QpConfig, QpRecovery};
 use crate::arrived::Arrived;
+use qcnlab_schemes::LossSign;
 use qcnlab_units::{Bytes, Instant, Span};
 use std::collections::VecDeque;
 
@@ -56,6 +57,13 @@ pub struct QpSender {
     /// What is acknowledged; the first missing one is una.
     acknowledged: Arrived,
     repair: Option<Repair>,
+    /// Selective repeat: packets that must have overtaken a missing one, and how much longer that is waited for.
+    threshold: u32,
+    window: Span,
+    /// Missing packets below these numbers have been overtaken by so many, and are waited for until these times.
+    waited_for: VecDeque<(Instant, u32)>,
+    /// Whether the last negative acknowledgement made a packet be taken for lost.
+    infers_loss: bool,
     /// Selective repeat: packets that were cut to their heads and go again. The first is not acknowledged.
     cut: VecDeque<u32>,
     /// What `acknowledged` has, and all that were cut since the last timeout: no repair looks at them. `None` while
@@ -100,6 +108,10 @@ impl QpSender {
             top: 0,
             acknowledged: Arrived::default(),
             repair: None,
+            threshold: config.reordering_threshold,
+            window: config.reordering_window,
+            waited_for: VecDeque::new(),
+            infers_loss: false,
             cut: VecDeque::new(),
             settled: None,
             rto: config.rto,
@@ -200,6 +212,7 @@ impl QpSender {
         }
         if una == self.top {
             self.deadline = Instant::NEVER;
+            self.waited_for.clear();
         } else {
             self.restart_timer(now);
         }
@@ -210,25 +223,67 @@ impl QpSender {
     /// for the first time.
     pub fn on_nack(&mut self, now: Instant, expected: u32, here: Option<u32>) -> Bytes {
         self.stats.nacks += 1;
+        // Who takes each packet that is missing for lost takes what says so for a loss, however old.
+        self.infers_loss = self.recovery == QpRecovery::GoBackN || self.threshold <= 1 && self.window == Span::ZERO;
         let newly = self.on_ack(now, expected);
-        if expected != self.una() || expected >= self.top {
-            return newly;
-        }
+        let una = self.una();
         match (self.recovery, here) {
-            (QpRecovery::GoBackN, _) => self.next = expected,
-            (QpRecovery::SelectiveRepeat, None) => {}
-            (QpRecovery::SelectiveRepeat, Some(here)) => {
-                if here < self.top {
-                    self.acknowledged.insert(here);
-                    if let Some(settled) = &mut self.settled {
-                        settled.insert(here);
-                    }
+            (QpRecovery::GoBackN, _) if expected == una && una < self.top => self.next = una,
+            // What came is here however old the answer is: answers may overtake one another, too.
+            (QpRecovery::SelectiveRepeat, Some(here)) if here > una && here < self.top => {
+                self.acknowledged.insert(here);
+                if let Some(settled) = &mut self.settled {
+                    settled.insert(here);
                 }
-                let repair = self.repair.get_or_insert(Repair { until: self.top, from: expected, to: expected });
-                repair.to = repair.to.max(self.acknowledged.highest());
+                let below = self.acknowledged.overtaken_by(self.threshold);
+                if self.window == Span::ZERO {
+                    self.infers_loss |= self.repair_below(below);
+                } else {
+                    self.wait_for(now, below);
+                    self.infers_loss = self.waited_long_enough(now);
+                }
             }
+            _ => {}
         }
         newly
+    }
+
+    /// Takes the packets that are missing below a number for lost; returns whether there are any that were not before.
+    fn repair_below(&mut self, below: u32) -> bool {
+        let una = self.una();
+        if below <= una {
+            return false;
+        }
+        let repair = self.repair.get_or_insert(Repair { until: self.top, from: una, to: una });
+        let before = repair.from.max(repair.to);
+        repair.to = repair.to.max(below);
+        self.settled.as_ref().unwrap_or(&self.acknowledged).missing_from(before) < below
+    }
+
+    /// Waits for the packets that are missing below a number, unless that is done already.
+    fn wait_for(&mut self, now: Instant, below: u32) {
+        let newest = self.waited_for.back().map_or(0, |(_, below)| *below);
+        if below > self.una().max(newest) {
+            self.waited_for.push_back((now + self.window, below));
+        }
+    }
+
+    /// Takes for lost what has been waited for long enough; returns whether that is anything.
+    fn waited_long_enough(&mut self, now: Instant) -> bool {
+        let mut lost = false;
+        while let Some((until, below)) = self.waited_for.front().copied()
+            && (now >= until || below <= self.una())
+        {
+            self.waited_for.pop_front();
+            lost |= self.repair_below(below);
+        }
+        lost
+    }
+
+    /// Whether the last negative acknowledgement made a packet be taken for lost.
+    #[inline]
+    pub const fn infers_loss(&self) -> bool {
+        self.infers_loss
     }
 
     /// Everything below `expected` has arrived, and packet `number` was cut to its head; returns the octets that are
@@ -257,14 +312,17 @@ impl QpSender {
 
     /// When to be woken; [`Instant::NEVER`] if nothing is outstanding.
     #[inline]
-    pub const fn next_wake(&self) -> Instant {
-        self.deadline
+    pub fn next_wake(&self) -> Instant {
+        self.waited_for.front().map_or(self.deadline, |(until, _)| self.deadline.min(*until))
     }
 
-    /// The time asked for has come, or not; returns whether it did. Everything unacknowledged goes again.
-    pub fn on_wake(&mut self, now: Instant) -> bool {
+    /// The time asked for has come, or not; returns what that says of losses. At a timeout everything unacknowledged goes
+    /// again.
+    #[must_use]
+    pub fn on_wake(&mut self, now: Instant) -> Option<LossSign> {
+        let gap = self.waited_long_enough(now).then_some(LossSign::Gap);
         if self.deadline == Instant::NEVER || now < self.deadline {
-            return false;
+            return gap;
         }
         self.stats.timeouts += 1;
         match self.recovery {
@@ -273,10 +331,11 @@ impl QpSender {
                 self.repair = Some(Repair { until: self.top, from: self.una(), to: self.top });
                 self.cut.clear();
                 self.settled = None;
+                self.waited_for.clear();
             }
         }
         self.restart_timer(now);
-        true
+        Some(LossSign::Timeout)
     }
 
     /// Whether everything is acknowledged; never for a stream without end.

@@ -3,6 +3,7 @@
 use super::*;
 use crate::testing::queue_pair as config;
 use proptest::prelude::*;
+use qcnlab_schemes::LossSign;
 use qcnlab_units::Instant;
 
 fn us(n: u64) -> Instant {
@@ -109,6 +110,161 @@ fn selective_repeat_repeats_the_lost_packets_alone() {
     assert_eq!(sender.on_ack(us(30), 5), Bytes::new(4000));
 }
 
+/// A selective repeat that takes a packet for lost when so many have overtaken it, after a wait in microseconds.
+fn tolerant(threshold: u32, wait: u64) -> QpConfig {
+    QpConfig {
+        reordering_threshold: threshold,
+        reordering_window: Span::from_us(wait),
+        ..config(QpRecovery::SelectiveRepeat)
+    }
+}
+
+/// Hands packets to a receiver in this order, and each answer to the sender at once; returns what goes again.
+fn hand_over(sender: &mut QpSender, receiver: &mut QpReceiver, at: Instant, order: &[u32]) -> Vec<u32> {
+    for number in order {
+        match receiver.on_packet(at, *number) {
+            Reply::Nack(here) => sender.on_nack(at, receiver.next_expected(), here),
+            Reply::Ack => sender.on_ack(at, receiver.next_expected()),
+            reply => panic!("{reply:?}"),
+        };
+    }
+    numbers(sender, at)
+}
+
+/// Of 0 to 7, 1 comes after 2, 3 and 4: three packets have overtaken it. With a threshold of four nothing goes again; with one of three
+/// 1 does, without need, since it comes twice. With one of one it goes when 2 is there.
+#[test]
+fn a_packet_that_was_overtaken_is_not_lost_yet() {
+    let run = |threshold, order: &[u32]| {
+        let config = tolerant(threshold, 0);
+        let (mut sender, mut receiver) = (QpSender::new(&config, Some(Bytes::new(8000))), QpReceiver::new(&config, 8));
+        assert_eq!(numbers(&mut sender, us(0)).len(), 8);
+        let again = hand_over(&mut sender, &mut receiver, us(5), order);
+        for number in &again {
+            let _ = receiver.on_packet(us(10), *number);
+        }
+        let seen = receiver.stats();
+        (again, seen.duplicates, seen.most_kept, sender.infers_loss())
+    };
+    assert_eq!(run(4, &[0, 2, 3, 4, 1, 5, 6, 7]), (vec![], 0, 3, false));
+    // 1 is no longer missing when the sender may send again: what it took for lost has come by itself.
+    assert_eq!(run(3, &[0, 2, 3, 4, 1, 5, 6, 7]), (vec![], 0, 3, true));
+    assert_eq!(run(3, &[0, 2, 3, 4]), (vec![1], 0, 3, true));
+    assert_eq!(run(4, &[0, 2, 3, 4]), (vec![], 0, 3, false));
+    assert_eq!(run(1, &[0, 2]), (vec![1], 0, 1, true));
+    // As many distances as the threshold, but fewer packets: 5 alone is beyond 1 with 2 to 4 on the way.
+    assert_eq!(run(4, &[0, 5]), (vec![], 0, 1, false));
+}
+
+/// 1 goes again because 2 to 4 overtook it, and then comes twice: once is without need.
+#[test]
+fn a_packet_that_comes_twice_was_sent_without_need() {
+    for threshold in [1, 3] {
+        let config = tolerant(threshold, 0);
+        let (mut sender, mut receiver) = (QpSender::new(&config, Some(Bytes::new(5000))), QpReceiver::new(&config, 5));
+        assert_eq!(numbers(&mut sender, us(0)).len(), 5);
+        assert_eq!(hand_over(&mut sender, &mut receiver, us(5), &[0, 2, 3, 4]), [1]);
+        assert!(hand_over(&mut sender, &mut receiver, us(6), &[1]).is_empty() && receiver.finished());
+        assert_eq!(receiver.on_packet(us(7), 1), Reply::Ack);
+        assert_eq!((sender.stats().retransmitted, receiver.stats().duplicates), (1, 1));
+    }
+}
+
+/// Packets 1 and 5 of 0 to 9 are lost and 3 is late, behind 4 and 6, with a threshold of three: 1 goes when 2, 4 and 6 are
+/// there, 3 by itself comes in time, 5 goes when 6, 7 and 8 are there. A second recovery is not needed.
+#[test]
+fn loss_and_reordering_are_told_apart() {
+    let config = tolerant(3, 0);
+    let (mut sender, mut receiver) = (QpSender::new(&config, Some(Bytes::new(10_000))), QpReceiver::new(&config, 10));
+    assert_eq!(numbers(&mut sender, us(0)).len(), 10);
+    assert!(hand_over(&mut sender, &mut receiver, us(5), &[0, 2, 4]).is_empty());
+    assert_eq!(hand_over(&mut sender, &mut receiver, us(6), &[6]), [1]);
+    assert!(hand_over(&mut sender, &mut receiver, us(7), &[3, 7]).is_empty());
+    assert_eq!(hand_over(&mut sender, &mut receiver, us(8), &[8]), [5]);
+    assert!(hand_over(&mut sender, &mut receiver, us(9), &[9, 1, 5]).is_empty());
+    assert!(sender.finished() && receiver.finished());
+    assert_eq!((sender.stats().retransmitted, receiver.stats().duplicates, sender.stats().timeouts), (2, 0, 0));
+}
+
+/// Two packets overtake the lost one and the threshold is three, or eight in a message of four: nothing but the timeout
+/// repairs it, 320 us after the last progress. So it is with the last packet of a message, whatever the threshold.
+#[test]
+fn what_too_few_can_overtake_waits_for_the_timeout() {
+    for (threshold, lost) in [(3, 1), (8, 0), (1, 3), (3, 3)] {
+        let config = tolerant(threshold, 0);
+        let (mut sender, mut receiver) = (QpSender::new(&config, Some(Bytes::new(4000))), QpReceiver::new(&config, 4));
+        assert_eq!(numbers(&mut sender, us(0)).len(), 4);
+        let here: Vec<u32> = (0..4).filter(|number| *number != lost).collect();
+        assert!(hand_over(&mut sender, &mut receiver, us(5), &here).is_empty(), "{threshold} {lost}");
+        let due = if lost == 0 { 320 } else { 325 };
+        assert_eq!([due - 1, due].map(|at| sender.on_wake(us(at))), [None, Some(LossSign::Timeout)]);
+        assert_eq!(numbers(&mut sender, us(due)), [lost]);
+    }
+}
+
+/// 1 of 0 to 5 is missed from 5 us on, and waited for until 12 us; 3 is missed from 6 us on, and waited for until 13 us.
+/// 1 comes at 11 us, and 3 goes again at 13 us.
+#[test]
+fn a_packet_that_was_overtaken_is_waited_for() {
+    let config = tolerant(1, 7);
+    let (mut sender, mut receiver) = (QpSender::new(&config, Some(Bytes::new(6000))), QpReceiver::new(&config, 6));
+    assert_eq!(numbers(&mut sender, us(0)).len(), 6);
+    assert!(hand_over(&mut sender, &mut receiver, us(5), &[0, 2]).is_empty() && !sender.infers_loss());
+    assert_eq!(sender.next_wake(), us(12));
+    assert!(hand_over(&mut sender, &mut receiver, us(6), &[4]).is_empty());
+    assert!(hand_over(&mut sender, &mut receiver, us(11), &[1]).is_empty());
+    assert_eq!((sender.on_wake(us(12)), sender.next_wake()), (None, us(13)));
+    assert_eq!((sender.on_wake(us(13)), numbers(&mut sender, us(13))), (Some(LossSign::Gap), vec![3]));
+    assert_eq!(sender.next_wake(), us(331), "the timeout, 320 us after 1 came");
+    // Of what has all come nothing is waited for.
+    assert!(hand_over(&mut sender, &mut receiver, us(14), &[5, 3]).is_empty());
+    assert_eq!((sender.finished(), sender.next_wake()), (true, Instant::NEVER));
+    // An answer that comes when the time is over says itself that 1 is lost.
+    let (mut sender, mut receiver) = (QpSender::new(&config, Some(Bytes::new(6000))), QpReceiver::new(&config, 6));
+    assert_eq!(numbers(&mut sender, us(0)).len(), 6);
+    assert!(hand_over(&mut sender, &mut receiver, us(5), &[0, 2]).is_empty());
+    assert_eq!((hand_over(&mut sender, &mut receiver, us(12), &[3]), sender.infers_loss()), (vec![1], true));
+}
+
+/// Go-back-N that keeps two packets out of order and misses one for 20 us: 1 is late, and all three go on with it. Missed for
+/// 20 us, or with a third that finds no room, it says so, and what goes again and was kept has come without need.
+#[test]
+fn go_back_n_with_a_reorder_buffer_waits() {
+    let config = QpConfig { reorder_buffer: 2, reorder_wait: Span::from_us(20), ..config(QpRecovery::GoBackN) };
+    let start = || {
+        let mut sender = QpSender::new(&config, Some(Bytes::new(6000)));
+        assert_eq!(numbers(&mut sender, us(0)).len(), 6);
+        let mut receiver = QpReceiver::new(&config, 6);
+        let replies = [0, 2, 3].map(|number| receiver.on_packet(us(5), number));
+        assert_eq!(replies, [Reply::Ack, Reply::Nothing, Reply::Nothing]);
+        assert_eq!(receiver.next_wake(), us(25));
+        (sender, receiver)
+    };
+    let (_, mut receiver) = start();
+    assert_eq!((receiver.on_packet(us(24), 1), receiver.next_expected()), (Reply::Ack, 4));
+    assert_eq!((receiver.next_wake(), receiver.on_wake(us(25), true)), (Instant::NEVER, Reply::Nothing));
+    assert_eq!(receiver.stats(), ReceiverStats { duplicates: 0, most_kept: 2 });
+
+    let (mut sender, mut receiver) = start();
+    assert_eq!([24, 25].map(|at| receiver.on_wake(us(at), true)), [Reply::Nothing, Reply::Nack(None)]);
+    sender.on_nack(us(30), receiver.next_expected(), None);
+    assert_eq!(numbers(&mut sender, us(30)), [1, 2, 3, 4, 5]);
+    let replies = [1, 2, 3, 4, 5].map(|number| receiver.on_packet(us(35), number));
+    assert_eq!((replies, receiver.finished()), ([Reply::Ack; 5], true));
+    assert_eq!(receiver.stats(), ReceiverStats { duplicates: 2, most_kept: 2 });
+
+    // Nothing is there to answer when the time is over: the next packet is answered so.
+    let (_, mut receiver) = start();
+    assert_eq!((receiver.on_wake(us(25), false), receiver.next_wake()), (Reply::Nothing, Instant::NEVER));
+    assert_eq!([2, 3].map(|number| receiver.on_packet(us(26), number)), [Reply::Nack(None), Reply::Nothing]);
+
+    // The third packet finds no room, and is dropped; 3 again is here already and says nothing.
+    let (_, mut receiver) = start();
+    assert_eq!([3, 4].map(|number| receiver.on_packet(us(6), number)), [Reply::Nothing, Reply::Nack(None)]);
+    assert_eq!((receiver.on_packet(us(7), 1), receiver.next_expected()), (Reply::Ack, 4));
+    assert_eq!(receiver.stats(), ReceiverStats { duplicates: 1, most_kept: 2 });
+}
+
 /// Packet 2 of 0 to 5 is cut: its head overtakes 1, and it goes again once, although 3 says later that it is missing.
 #[test]
 fn a_packet_that_was_cut_goes_again_once() {
@@ -192,7 +348,7 @@ fn many_cut_packets_cost_no_more_each_than_a_few() {
     sender.on_ack(us(21), 20_000);
     assert_eq!(numbers(&mut sender, us(21)), [20_000, 20_002]);
     // After a timeout all goes again that is not known to have come.
-    assert!(sender.on_wake(us(1000)));
+    assert_eq!(sender.on_wake(us(1000)), Some(LossSign::Timeout));
     let all = numbers(&mut sender, us(1000));
     assert_eq!(all, (20_000..PACKETS).filter(|number| number % 3 != 0).collect::<Vec<_>>());
 }
@@ -205,7 +361,7 @@ fn a_timeout_repeats_what_was_cut_and_has_gone_again() {
     sender.on_trimmed(us(10), 1, 1);
     assert_eq!(numbers(&mut sender, us(10)), [1]);
     sender.on_trimmed(us(11), 1, 2);
-    assert!(sender.on_wake(us(330)));
+    assert_eq!(sender.on_wake(us(330)), Some(LossSign::Timeout));
     assert_eq!(numbers(&mut sender, us(330)), [1, 2, 3]);
 }
 
@@ -214,7 +370,7 @@ fn a_timeout_repeats_what_was_cut_and_has_gone_again() {
 fn a_late_acknowledgement_takes_a_sender_forward_again() {
     let mut sender = QpSender::new(&config(QpRecovery::GoBackN), Some(Bytes::new(4000)));
     assert_eq!(numbers(&mut sender, us(0)), [0, 1, 2, 3]);
-    assert!(sender.on_wake(us(320)));
+    assert_eq!(sender.on_wake(us(320)), Some(LossSign::Timeout));
     assert_eq!(sender.on_ack(us(321), 3), Bytes::new(3000));
     assert_eq!((numbers(&mut sender, us(321)), sender.in_flight()), (vec![3], 1000));
 }
@@ -246,6 +402,21 @@ fn old_answers_repeat_nothing() {
     assert_eq!((numbers(&mut sender, us(11)), sender.in_flight()), (vec![], 3000));
 }
 
+/// 0 and 1 are acknowledged; that 4 came was said when 1 was missing, and is heard later: 2 and 3 are taken for lost, not 4. With a
+/// threshold of two it counts as one of those that overtook 2.
+#[test]
+fn an_old_answer_still_tells_what_came() {
+    for (threshold, first, both) in [(1, vec![2, 3], vec![]), (2, vec![], vec![2, 3])] {
+        let mut sender = QpSender::new(&tolerant(threshold, 0), Some(Bytes::new(6000)));
+        assert_eq!(numbers(&mut sender, us(0)).len(), 6);
+        assert_eq!(sender.on_ack(us(10), 2), Bytes::new(2000));
+        assert_eq!(sender.on_nack(us(11), 1, Some(4)), Bytes::ZERO);
+        assert_eq!(numbers(&mut sender, us(11)), first);
+        assert_eq!(sender.on_nack(us(12), 2, Some(5)), Bytes::ZERO);
+        assert_eq!(numbers(&mut sender, us(12)), both);
+    }
+}
+
 /// Its own window is 4000 octets: a scheme may permit less, not more.
 #[test]
 fn the_window_is_the_smaller_of_two() {
@@ -269,7 +440,7 @@ fn a_lost_last_packet_does_not_hang() {
         assert_eq!(numbers(&mut sender, us(0)), [0, 1]);
         sender.on_ack(us(10), 1);
         assert_eq!(sender.next_wake(), us(330));
-        assert!(!sender.on_wake(us(329)) && sender.on_wake(us(330)));
+        assert_eq!([329, 330].map(|at| sender.on_wake(us(at))), [None, Some(LossSign::Timeout)]);
         assert_eq!(numbers(&mut sender, us(330)), [1]);
         assert_eq!((sender.stats().timeouts, sender.stats().retransmitted), (1, 1));
         assert_eq!(sender.next_wake(), us(650));
@@ -316,7 +487,7 @@ fn a_negative_acknowledgement_answers_what_was_held_back() {
         assert_eq!((receiver.on_packet(us(1), 0), receiver.next_wake()), (Reply::Nothing, us(11)));
         let here = (recovery == QpRecovery::SelectiveRepeat).then_some(2);
         assert_eq!(receiver.on_packet(us(2), 2), Reply::Nack(here));
-        assert_eq!((receiver.next_wake(), receiver.on_wake(us(11))), (Instant::NEVER, false));
+        assert_eq!((receiver.next_wake(), receiver.on_wake(us(11), true)), (Instant::NEVER, Reply::Nothing));
         // So does that 3 was cut.
         let mut receiver = QpReceiver::new(&QpConfig { ack_every: 4, ..config(recovery) }, 10);
         assert_eq!((receiver.on_packet(us(1), 0), receiver.next_wake()), (Reply::Nothing, us(11)));
@@ -336,7 +507,8 @@ fn acknowledgements_are_coalesced() {
     assert_eq!(replies, [Reply::Nothing, Reply::Nothing, Reply::Nothing, Reply::Ack]);
     assert_eq!(receiver.on_packet(us(2), 4), Reply::Nothing);
     assert_eq!(receiver.next_wake(), us(12));
-    assert!(!receiver.on_wake(us(11)) && receiver.on_wake(us(12)) && !receiver.on_wake(us(13)));
+    let woken = [11, 12, 13].map(|at| receiver.on_wake(us(at), true));
+    assert_eq!(woken, [Reply::Nothing, Reply::Ack, Reply::Nothing]);
     assert_eq!((5..9).map(|number| receiver.on_packet(us(20), number)).last(), Some(Reply::Ack));
     assert_eq!(receiver.on_packet(us(20), 9), Reply::Ack);
     assert!(receiver.finished());
@@ -355,14 +527,27 @@ proptest! {
         window in 1..20_000u64,
         every in 1..5u32,
         selective in any::<bool>(),
+        threshold in 1..9u32,
+        patience in 0..40u64,
+        room in 0..9u32,
+        swapped in any::<bool>(),
     ) {
         let recovery = if selective { QpRecovery::SelectiveRepeat } else { QpRecovery::GoBackN };
-        let config = QpConfig { ack_every: every, window: Some(Bytes::new(window)), ..config(recovery) };
+        let config = QpConfig {
+            ack_every: every,
+            window: Some(Bytes::new(window)),
+            reordering_threshold: threshold,
+            reordering_window: Span::from_us(patience),
+            reorder_buffer: room,
+            reorder_wait: Span::from_us(patience),
+            ..config(recovery)
+        };
         let mut sender = QpSender::new(&config, Some(Bytes::new(octets)));
         let mut receiver = QpReceiver::new(&config, sender.packets());
         let mut draws = lost.iter().copied().chain(std::iter::repeat(false));
         let mut loses = move || draws.next().unwrap_or(false);
         let mut acknowledged = 0;
+        let mut sent_and_came: u64 = 0;
         let mut now = us(0);
         for _ in 0..5000 {
             if sender.finished() {
@@ -370,14 +555,17 @@ proptest! {
             }
             now += Span::from_us(7);
             let mut replies = Vec::new();
-            while let Some(packet) = sender.next_packet(now) {
+            let mut packets: Vec<u32> = std::iter::from_fn(|| sender.next_packet(now)).map(|sent| sent.number).collect();
+            if swapped {
+                packets.reverse();
+            }
+            for number in packets {
                 if !loses() {
-                    replies.push((receiver.on_packet(now, packet.number), receiver.next_expected()));
+                    sent_and_came += 1;
+                    replies.push((receiver.on_packet(now, number), receiver.next_expected()));
                 }
             }
-            if receiver.on_wake(now) {
-                replies.push((Reply::Ack, receiver.next_expected()));
-            }
+            replies.push((receiver.on_wake(now, true), receiver.next_expected()));
             for (reply, expected) in replies {
                 acknowledged += match reply {
                     _ if loses() => 0,
@@ -391,5 +579,14 @@ proptest! {
         }
         prop_assert!(sender.finished() && receiver.finished());
         prop_assert_eq!((acknowledged, sender.acknowledged(), sender.in_flight()), (octets, Bytes::new(octets), 0));
+        // What came more than once was sent without need; go-back-N also drops what it has no room for.
+        let once = u64::from(sender.packets());
+        let seen = receiver.stats();
+        prop_assert!(seen.duplicates + once <= sent_and_came);
+        if selective {
+            prop_assert_eq!(seen.duplicates + once, sent_and_came);
+        } else {
+            prop_assert!(seen.most_kept <= room);
+        }
     }
 }

@@ -198,7 +198,7 @@ fn a_round_goes_on_where_it_began() {
     for (entity, n) in [(1, 4096), (2, 4100), (3, 8095), (4, 8096)] {
         wheel.set(entity, bucket(n));
     }
-    let level = |wheel: &Wheel, entity: usize| wheel.slots[entity].location as usize / BUCKETS;
+    let level = |wheel: &Wheel, entity: u32| wheel.slots[entity].location as usize / BUCKETS;
     assert_eq!([1, 2, 3, 4].map(|entity| level(&wheel, entity)), [0, 0, 0, 1]);
     assert_eq!(wheel.pop(), Some((bucket(4096), 1)));
     wheel.set(0, bucket(8097));

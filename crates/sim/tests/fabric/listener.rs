@@ -109,7 +109,9 @@ impl<T: Clone + Debug + Send + 'static> ForeignScheme for Listener<T> {
         Box::new(self.clone())
     }
     fn notification_point(&self) -> Option<Box<dyn ForeignNp>> {
-        self.holds.map(|_| Box::new(self.clone()) as Box<dyn ForeignNp>)
+        // Marks that nobody hears of break the contract of a congestion point.
+        let hears = self.holds.is_some() || self.marks || self.marks_discarded;
+        hears.then(|| Box::new(self.clone()) as Box<dyn ForeignNp>)
     }
 }
 
@@ -175,7 +177,7 @@ impl<T> ReactionPoint for Listener<T> {
 
 impl<T> NotificationPoint for Listener<T> {
     fn shapes_acknowledgements(&self) -> bool {
-        true
+        self.holds.is_some()
     }
     fn on_acknowledging(&mut self, _: Instant, echo: &mut Echo) {
         echo.delay = self.holds.unwrap_or(Span::ZERO);

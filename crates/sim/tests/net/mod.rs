@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use proptest::test_runner::{FailurePersistence, FileFailurePersistence};
+use qcnlab_schemes::foreign::guard;
 use qcnlab_schemes::registry::Config;
 use qcnlab_sim::{
     Control, Engine, Events, Feedback, Finished, FlowPlan, FlowPlans, GeneratorPlan, Halt, NodePlan, PathChoice,
@@ -155,7 +156,7 @@ impl Net {
     }
 
     pub(crate) fn try_run(&self) -> Result<Finished, Halt> {
-        Engine::new(&self.plan).run(&Control::default())
+        guard(|| Engine::new(&self.plan).run(&Control::default())).unwrap_or_else(|failure| panic!("{failure}"))
     }
 
     /// Makes a node stop its inputs by watermarks.

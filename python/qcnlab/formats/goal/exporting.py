@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from qcnlab.folders import NewFolder
+from qcnlab.files.folders import NewFolder
 from qcnlab.formats.listed import Flow, listed
 from qcnlab.formats.report import Report
-from qcnlab.text import counted
+from qcnlab.printing.text import counted
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ from qcnlab.formats.numbers import time_text
 from qcnlab.formats.report import Report
 from qcnlab.formats.schedules.messages import schedule
 from qcnlab.formats.schedules.writing import files, tell, write
-from qcnlab.text import counted
+from qcnlab.printing.text import counted
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,10 +9,10 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from qcnlab.folders import whole as whole_file
+from qcnlab.files.folders import whole as whole_file
+from qcnlab.files.outputs import SIZES, writable
 from qcnlab.formats.lines import FormatError, lines
 from qcnlab.formats.numbers import NumberFault, decimal, whole
-from qcnlab.outputs import SIZES, writable
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qcnlab import _core
-from qcnlab.folders import NewFolder, is_folder
+from qcnlab.files.folders import NewFolder, is_folder
 from qcnlab.formats.hpcc import results, topology
 from qcnlab.formats.hpcc.flows import port_of
 from qcnlab.formats.hpcc.nodes import Nodes, nodes
@@ -16,12 +16,12 @@ from qcnlab.formats.hpcc.results import Flow
 from qcnlab.formats.lines import FormatError
 from qcnlab.formats.numbers import NumberFault, time
 from qcnlab.formats.report import Report
-from qcnlab.text import counted
+from qcnlab.printing.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from qcnlab.results import Result
+    from qcnlab.results.result import Result
 
 PORT = 100
 """The destination port of flows that count, by habit."""
@@ -59,7 +59,7 @@ def convert(run: str, out: Path, origin: str, replication: int) -> Report:
         raise FormatError(str(fault)) from None
     result: Result | None = None
     if is_folder(Path(run)):
-        from qcnlab.results import open_run
+        from qcnlab.results.result import open_run
 
         result = open_run(run)
         text = result.config
@@ -138,14 +138,18 @@ def _results(
     rows = results.flows(table, network, ports, origin)
     done = results.write_fct(path / "fct.txt", rows, network)
     report.written.append(("fct.txt", f"completion times of {counted(done, 'flow')}"))
-    if len(table) > len(rows):
+    if endless := table["size_bytes"].null_count():
         report.not_modelled.append(
-            (f"{len(table) - len(rows)} flows without an end", "their files have none")
+            (f"{counted(endless, 'flow')} without an end", "their files have none")
+        )
+    if waiting := len(table) - len(rows) - endless:
+        report.not_modelled.append(
+            (f"{counted(waiting, 'flow')} that never started", "left out: they have no start")
         )
     if done < len(rows):
         report.not_modelled.append(
             (
-                f"{len(rows) - done} flows that did not finish",
+                f"{counted(len(rows) - done, 'flow')} that did not finish",
                 "in flow.txt, not in fct.txt, as there",
             )
         )
@@ -170,10 +174,13 @@ def _listed(
     """Return the flows that a scenario lists, in the order of their starts."""
     rows: list[Flow] = []
     for index, entry in enumerate(entries):
-        kind = entry["kind"]
-        if not kind.endswith("list"):
+        arrivals = entry["arrivals"]
+        if arrivals != "list":
             report.not_modelled.append(
-                (f"traffic.{index}, kind {kind}", "not a list: export a run, whose flows are drawn")
+                (
+                    f"traffic.{index}, arrivals {arrivals}",
+                    "not a list: export a run, whose flows are drawn",
+                )
             )
             continue
         waiting, port = 0, _port(entry)

@@ -11,12 +11,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
-from qcnlab.folders import whole as whole_file
+from qcnlab.files.folders import whole as whole_file
+from qcnlab.files.outputs import FLOWS, writable
 from qcnlab.formats.lines import FormatError, Line, lines
 from qcnlab.formats.numbers import NumberFault, seconds, time_text, whole
 from qcnlab.formats.scenarios import FLOWS_MARK
-from qcnlab.outputs import FLOWS, writable
-from qcnlab.text import counted
+from qcnlab.printing.text import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,8 +55,6 @@ class Lists:
     unsorted, rounded, wrapped : int
         Flows that start before the one above them; whose start is no whole number of ps; that are
         longer than the simulator can count.
-    last : int
-        The latest start, ps.
     """
 
     files: dict[int | None, Path] = field(default_factory=dict)
@@ -66,7 +64,6 @@ class Lists:
     unsorted: int = 0
     rounded: int = 0
     wrapped: int = 0
-    last: int = 0
 
 
 def convert(path: Path, topology: Topology, origin: int, end: int, stem: Path) -> Lists:
@@ -146,7 +143,6 @@ def convert(path: Path, topology: Topology, origin: int, end: int, stem: Path) -
                 list_.write(f"{FLOWS_MARK}, {beyond}\nfrom,to,size,start,class\n")
             made.flows += 1
             made.priorities.add(priority)
-            made.last = max(made.last, start - origin)
             list_.write(
                 f"host{source},host{target},{octets} B,{time_text(start - origin)},{priority}\n"
             )
@@ -189,7 +185,7 @@ def tell(made: Lists, path: Path, origin: int, end: int, report: Report) -> None
     report.read.append((str(path), counted(made.flows + made.late, "flow")))
     for port, file in made.files.items():
         ports = "other destination ports" if port is None else f"{PORT} {port}"
-        report.mapped.append((f"flows, {ports}", f"[[traffic]] kind roce_list, {file.name}"))
+        report.mapped.append((f"flows, {ports}", f"[[traffic]], a list over roce, {file.name}"))
         report.written.append((str(file), f"flows, {ports}"))
     report.mapped.append(
         ("start times", f"{time_text(origin)} less: {time_text(origin)} is 0 here")

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from qcnlab.folders import whole as whole_file
+from qcnlab.files.folders import whole as whole_file
+from qcnlab.files.outputs import SCENARIO, writable
 from qcnlab.formats.hpcc import cdf, flows, mapping, topology
 from qcnlab.formats.hpcc.config import KEY, Config
 from qcnlab.formats.lines import FormatError, lines
@@ -14,7 +15,6 @@ from qcnlab.formats.names import pattern
 from qcnlab.formats.numbers import NumberFault, decimal, time, time_text
 from qcnlab.formats.report import Report
 from qcnlab.formats.scenarios import FEW, MARK, NO_FLOWS, check, check_name, quoted, record
-from qcnlab.outputs import SCENARIO, writable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,7 +98,7 @@ def convert(files: Sequence[Path], out: Path, options: Options) -> Report:
             out += ["", "[[traffic]]", *entry, *keys]
         return "\n".join([*out, "", *record(flows, end), *control]) + "\n"
 
-    trial = ['kind = "roce_list"', NO_FLOWS]
+    trial = ['arrivals = "list"', 'transport = "roce"', NO_FLOWS]
     check(text([3], [trial], 0), config.path or "the files")
     priorities, traffic, listed = _traffic(roles, network, origin, end, out, options, report)
     if listed > FEW:
@@ -234,7 +234,8 @@ def _traffic(
         priorities |= made.priorities
         listed = made.flows
         entries += [
-            ['kind = "roce_list"', f"flows = {quoted(file.name)}"] for file in made.files.values()
+            ['arrivals = "list"', 'transport = "roce"', f"flows = {quoted(file.name)}"]
+            for file in made.files.values()
         ]
     if "cdf" in roles:
         if options.load is None:
@@ -244,14 +245,15 @@ def _traffic(
         total = cdf.convert(roles["cdf"], table)
         report.read.append((str(roles["cdf"]), f"sizes of flows, up to {total}"))
         report.written.append((str(table), "sizes"))
-        report.mapped.append(("sizes", f"[[traffic]] kind roce_flows, {table.name}"))
+        report.mapped.append(("sizes", f"[[traffic]], flows over roce, {table.name}"))
         report.not_modelled.append(
             ("the generator's draws", "Poisson arrivals and random pairs, by draws of our own")
         )
         hosts = pattern([("host", host) for host in network.hosts()])
         entries.append(
             [
-                'kind = "roce_flows"',
+                'arrivals = "flows"',
+                'transport = "roce"',
                 f'from = "{hosts}"',
                 f'to = "{hosts}"',
                 f"sizes = {quoted(table.name)}",

@@ -94,7 +94,7 @@ def _without_lists(scenario: Scenario) -> Scenario:
     """
     whole = json.loads(scenario.to_json())
     for entry in whole["traffic"]:
-        if entry["kind"].endswith("list"):
+        if entry["arrivals"] == "list":
             entry["flows"] = "from,to,size,start\n"
     whole.pop("record", None)
     try:

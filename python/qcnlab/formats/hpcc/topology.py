@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 from qcnlab.formats.lines import FormatError, Line, lines, shown
 from qcnlab.formats.names import Node, name, pattern
 from qcnlab.formats.numbers import NumberFault, decimal, rate, rate_text, time, time_text, whole
-from qcnlab.text import counted
+from qcnlab.printing.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from qcnlab.folders import NewFolder
+from qcnlab.files.folders import NewFolder
 from qcnlab.formats.listed import Flow, listed
 from qcnlab.formats.report import Report
-from qcnlab.text import counted
+from qcnlab.printing.text import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,9 +83,9 @@ def _triggers(
                 triggers.setdefault(causes, len(triggers) + 1)
                 fired.update(dict.fromkeys(causes, causes))
     notes = (
-        (delayed, "that wait and start later still", "a trigger starts a flow at once"),
-        (shared, "that wait for part of what others wait for", "a flow there fires one trigger"),
-        (lost, "that wait for one of these", "left out with them"),
+        (delayed, "waiting and starting later still", "a trigger starts a flow at once"),
+        (shared, "waiting for part of what others wait for", "a flow there fires one trigger"),
+        (lost, "waiting for one of these", "left out with them"),
     )
     report.not_modelled += [
         (f"{counted(count, 'flow')} {what}", f"{why}: not in the matrix")

@@ -6,7 +6,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from qcnlab.folders import whole as whole_file
+from qcnlab.files.folders import whole as whole_file
+from qcnlab.files.outputs import FLOWS, SCENARIO, writable
 from qcnlab.formats.htsim import topology
 from qcnlab.formats.htsim.matrix import Connection, Matrix, counts, read, scale
 from qcnlab.formats.htsim.triggers import Waits, waits
@@ -15,8 +16,7 @@ from qcnlab.formats.messages import COLUMNS, SENT, Setup, length, scenario, star
 from qcnlab.formats.numbers import time_text
 from qcnlab.formats.report import Report
 from qcnlab.formats.scenarios import FEW, FLOWS_MARK, NO_FLOWS, check, check_name, quoted
-from qcnlab.outputs import FLOWS, SCENARIO, writable
-from qcnlab.text import counted
+from qcnlab.printing.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -184,14 +184,14 @@ def _tell(report: Report, matrix: Matrix, waiting: Waits, alone: bool, options: 
     ]
     report.read.insert(0, (str(matrix.path), ", ".join(what)))
     report.mapped += [
-        ("connections", "[[traffic]] kind roce_list; node N is hostN"),
+        ("connections", "[[traffic]], a list over roce; node N is hostN"),
         ("start", f"in {options.times}, as --times says"),
     ]
     if matrix.triggers:
         report.mapped.append(
             (
                 "triggers",
-                f"column after: {counted(len(waiting.after), 'flow')} that wait for others",
+                f"column after, of {counted(len(waiting.after), 'flow')}",
             )
         )
     if matrix.failures:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from qcnlab.formats.lines import FormatError, Line, lines, shown
 from qcnlab.formats.messages import MOST_HOSTS, MOST_MESSAGES, MOST_OCTETS
 from qcnlab.formats.numbers import TIMES, NumberFault, decimal, time_text, whole
-from qcnlab.text import counted
+from qcnlab.printing.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

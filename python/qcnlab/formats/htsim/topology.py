@@ -15,7 +15,7 @@ from qcnlab.formats.lines import FormatError, Line, lines, shown
 from qcnlab.formats.messages import MOST_HOSTS, link
 from qcnlab.formats.names import Node, pattern
 from qcnlab.formats.numbers import NumberFault, rate_text, time_text, whole
-from qcnlab.text import counted
+from qcnlab.printing.text import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -238,7 +238,7 @@ def _tier(path: Path, number: int, count: int, said: dict[str, int] | None) -> T
     for key in needed:
         if key not in said:
             raise FormatError(f"{path}: {key} of tier {number} is missing: add a line")
-    if number == count - 1 and said.get("radix_up"):
+    if number == 2 and said.get("radix_up"):
         raise FormatError(f"{path}: Radix_Up of tier {number}: the highest tier has no uplinks")
     return Tier(
         said["downlink_speed_gbps"] * GBPS,
@@ -268,6 +268,10 @@ def tell(tree: Tree, report: Report) -> None:
             f"[[link]]; hosts are hostN, switches {names}",
         )
     )
+    if len(tree.tiers) == 2 and tree.tiers[1].up:
+        report.not_modelled.append(
+            (f"Radix_Up {tree.tiers[1].up} of tier 1", "the highest tier has no uplinks")
+        )
     for number, tier in enumerate(tree.tiers):
         said = f"{rate_text(tier.rate)}, {time_text(tier.delay)}"
         report.mapped.append((f"speed and latency below tier {number}", f"[[link]] {said}"))

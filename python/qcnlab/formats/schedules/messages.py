@@ -31,10 +31,12 @@ class Message:
         Ranks.
     octets : int
         More than 0.
-    delay : int
-        How long after those that it waits for it starts, or when, ps.
     after : dict
         The messages that it waits for, by their positions, each with the delay that it asks for.
+    earliest : int
+        When it starts at the earliest whatever it waits for, ps.
+    delay : int
+        How long after those that it waits for it starts, or when, ps.
     position : tuple
         Rank and operation.
     """
@@ -42,9 +44,10 @@ class Message:
     source: int
     target: int
     octets: int
-    delay: int
-    after: dict[int, int]
     position: Position
+    after: dict[int, int] = field(default_factory=dict)
+    earliest: int = 0
+    delay: int = 0
 
 
 @dataclass
@@ -109,11 +112,11 @@ def schedule(ranks: Sequence[Rank], overhead: int = 0) -> Schedule:
             numbers[number, at] = len(out.messages)
             octets = rank.sizes[at]
             out.empty += octets == 0
-            message = Message(number, rank.peers[at], max(octets, 1), 0, {}, (number, at))
+            message = Message(number, rank.peers[at], max(octets, 1), (number, at))
             out.messages.append(message)
     for number, rank in enumerate(ranks):
         _Walk(number, rank, numbers, out, overhead).walk()
-    _refuse_circles(ranks, out.messages)
+    _delay(out, _order(ranks, out.messages))
     return out
 
 
@@ -141,6 +144,8 @@ class _Walk:
             ends = [self.end[each] for each in rank.after.get(at, ())]
             ends += [self.start[each] for each in rank.begun.get(at, ())]
             start = _latest(ends)
+            if rank.kinds[at] == CALC and len(start[1]) > 1:
+                start = start[0], self.needed(start[1])
             self.start[at] = start
             self.end[at] = self.after(at, start)
             if rank.kinds[at] == CALC and rank.sizes[at]:
@@ -182,11 +187,7 @@ class _Walk:
                 message.position[1],
                 f"messages wait for others more than {MOST_WAITS} times: too often",
             )
-        message.delay = max(earliest, *after.values()) if after else earliest
-        excess = message.delay - min(after.values()) if after else 0
-        if excess:
-            out.late += 1
-            out.latest = max(out.latest, excess)
+        message.earliest = earliest
 
     def needed(self, after: dict[int, int]) -> dict[int, int]:
         """Return waits without those that another of them implies, because its sender waited."""
@@ -194,11 +195,10 @@ class _Walk:
         for each, delay in after.items():
             message = self.out.messages[each]
             if message.source == self.number:
-                start = message.delay + delay
                 implied |= {
                     other
-                    for other in message.after
-                    if other != each and other in after and after[other] <= start
+                    for other, wait in message.after.items()
+                    if other in after and after[other] <= wait + delay
                 }
         return {each: delay for each, delay in after.items() if each not in implied}
 
@@ -261,7 +261,28 @@ def _later(terms: Terms, delay: int) -> Terms:
     return terms[0] + delay, {message: each + delay for message, each in terms[1].items()}
 
 
-def _refuse_circles(ranks: Sequence[Rank], messages: list[Message]) -> None:
+def _delay(out: Schedule, order: list[int]) -> None:
+    """Say how long after what it waits for each message starts.
+
+    That is the longest of its delays. Where a time is later than these, the delay is what is left
+    of it at the earliest end of what the message waits for.
+    """
+    starts = [0] * len(out.messages)
+    for number in order:
+        message = out.messages[number]
+        message.delay = starts[number] = message.earliest
+        if message.after:
+            ends = [starts[each] for each in message.after]
+            waits = message.after.values()
+            message.delay = max(*waits, message.earliest - max(ends), 0)
+            starts[number] = max(message.earliest, *map(int.__add__, ends, waits))
+            excess = message.delay - min(waits)
+            out.late += excess > 0
+            out.latest = max(out.latest, excess)
+
+
+def _order(ranks: Sequence[Rank], messages: list[Message]) -> list[int]:
+    """Return the messages so that each comes after those that it waits for."""
     open_ = [len(message.after) for message in messages]
     waiters: dict[int, list[int]] = {}
     for number, message in enumerate(messages):
@@ -274,7 +295,7 @@ def _refuse_circles(ranks: Sequence[Rank], messages: list[Message]) -> None:
             if open_[waiter] == 0:
                 free.append(waiter)
     if len(free) == len(messages):
-        return
+        return free
     number = next(number for number, count in enumerate(open_) if count)
     seen: set[int] = set()
     while number not in seen:

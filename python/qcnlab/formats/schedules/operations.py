@@ -34,7 +34,9 @@ class Rank:
     after, begun : dict
         For each operation that waits, those that must have ended, or begun, before it.
     lines : list of int
-        Where it stands, from 1; empty if the file has no lines.
+        Where it stands; empty if the file does not say.
+    unit : str
+        What `lines` counts.
     """
 
     path: Path
@@ -45,20 +47,23 @@ class Rank:
     after: dict[int, list[int]] = field(default_factory=dict)
     begun: dict[int, list[int]] = field(default_factory=dict)
     lines: list[int] = field(default_factory=list)
+    unit: str = "line"
 
-    def add(self, kind: int, size: int, peer: int = 0, tag: int = 0, line: int = 0) -> int:
+    def add(
+        self, kind: int, size: int, peer: int = 0, tag: int = 0, line: int | None = None
+    ) -> int:
         """Add an operation; return its position."""
         self.kinds.append(kind)
         self.sizes.append(size)
         self.peers.append(peer)
         self.tags.append(tag)
-        if line:
+        if line is not None:
             self.lines.append(line)
         return len(self.kinds) - 1
 
     def fault(self, operation: int, message: str) -> FormatError:
         """Return the error that names an operation."""
-        at = f"line {self.lines[operation]}" if self.lines else f"operation {operation}"
+        at = f"{self.unit} {self.lines[operation]}" if self.lines else f"operation {operation}"
         return FormatError(f"{self.path}, {at}: {message}")
 
     def waits(self, operation: int) -> list[int]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from qcnlab.folders import whole as whole_file
+from qcnlab.files.folders import whole as whole_file
+from qcnlab.files.outputs import FLOWS, SCENARIO, writable
 from qcnlab.formats.fabrics import Fabric, named
 from qcnlab.formats.lines import FormatError
 from qcnlab.formats.messages import COLUMNS, SENT
 from qcnlab.formats.numbers import time_text
 from qcnlab.formats.scenarios import FLOWS_MARK, NO_FLOWS, check, check_name
-from qcnlab.outputs import FLOWS, SCENARIO, writable
-from qcnlab.text import counted
+from qcnlab.printing.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -85,8 +85,8 @@ def tell(plan: Schedule, report: Report) -> None:
     """Say in a report what became of a schedule, and what of it nothing says."""
     waiting = sum(bool(message.after) for message in plan.messages)
     report.mapped += [
-        ("sends and their receives", f"{counted(len(plan.messages), 'message')}, kind roce_list"),
-        ("what an operation waits for", f"column after: {counted(waiting, 'message')} that wait"),
+        ("sends and their receives", f"{counted(len(plan.messages), 'message')}, a list over roce"),
+        ("what an operation waits for", f"column after, of {counted(waiting, 'message')}"),
         ("computation between messages", "start: so long after what a message waits for"),
     ]
     matches = plan.matches
@@ -107,7 +107,12 @@ def tell(plan: Schedule, report: Report) -> None:
             "the first message in the files that fits",
         ),
         (matches.unequal, "receive", "of another size than its send", "the size of the send"),
-        (plan.idle, "rank", "that computes after its last message", "a run ends with the messages"),
+        (
+            plan.idle,
+            "rank",
+            "with computation after the last message",
+            "a run ends with the messages",
+        ),
     )
     report.not_modelled += [
         (f"{counted(count, noun)} {what}", why) for count, noun, what, why in notes if count

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from qcnlab.formats.lines import FormatError
 from qcnlab.formats.sonic.values import Value, bare
-from qcnlab.text import counted
+from qcnlab.printing.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,6 +49,9 @@ ENABLE = re.compile(r"ecn/roce_([rn]p)/enable/([0-7])$")
 DSCP_LINE = re.compile(r"\s*prio:([0-7])\s+dscp:([0-9, ]*)$")
 TC_LINE = re.compile(r"\s*tc:\s*([0-7]) ratelimit:.*tsa:\s*(\w+)(?:, bw:\s*([0-9]+)%)?")
 PRIORITY_LINE = re.compile(r"\s*priority:\s+([0-7])\s*$")
+SET = re.compile(r"\s*mlxconfig\s.*\sset\s+([^#]*)")
+DCB_SET = re.compile(r"\s*dcb\s+pfc\s+set\s+dev\s+\S+\s+([^#]*)")
+QOS_SET = re.compile(r"\s*mlnx_qos\s+-i\s+\S+\s+(--[^#]*)")
 COLUMNS_OF_QUERY = re.compile(r"(?i)\bdefault\b.*\bcurrent\b.*\bnext")
 
 
@@ -121,13 +124,21 @@ class Adapter:
 
 
 def kind(text: str) -> str | None:
-    """Return what a text is: `mlxconfig`, `mlnx_qos` or `sysfs`; `None` for anything else."""
+    """Return what a text is: `mlxconfig`, `mlnx_qos`, `dcb commands` or `sysfs`, or `None`."""
     for line in text.splitlines():
+        if QOS_SET.match(line):
+            return "mlnx_qos"
+        if DCB_SET.match(line):
+            return "dcb commands"
         if line.startswith(("DCBX mode:", "Priority trust state:", "PFC configuration:")):
             return "mlnx_qos"
         if GREPPED.match(line) or HEADED.match(line):
             return "sysfs"
-        if line.startswith(("Device #", "Device type:")) or line.strip() == "Configurations:":
+        if (
+            SET.match(line)
+            or line.startswith(("Device #", "Device type:"))
+            or line.strip() == "Configurations:"
+        ):
             return "mlxconfig"
         at = MLXCONFIG.match(line)
         if at and at[1].lower() in PARAMETERS:
@@ -138,6 +149,8 @@ def kind(text: str) -> str | None:
 def take_mlxconfig(adapter: Adapter, path: Path, text: str) -> int:
     """Take what ``mlxconfig -d DEVICE q`` prints, with ``-e`` or without; return how much it was.
 
+    Lines of a script, ``mlxconfig -d DEVICE set NAME=VALUE``, count, too.
+
     Of two ports the first counts; where the second differs that is told. With ``-e`` the current
     value counts, and a next one that differs is told.
     """
@@ -147,6 +160,16 @@ def take_mlxconfig(adapter: Adapter, path: Path, text: str) -> int:
     for number, line in enumerate(text.splitlines(), 1):
         if COLUMNS_OF_QUERY.search(line):
             current = True
+            continue
+        if command := SET.match(line):
+            for word in command[1].split():
+                name, _, told = word.partition("=")
+                name = name.lower().removesuffix("_p1")
+                if name in PARAMETERS:
+                    adapter.parameter(name, Value(told, path, number))
+                    taken += 1
+                else:
+                    others += 1
             continue
         at = MLXCONFIG.match(line)
         if at is None:
@@ -214,13 +237,15 @@ def take_sysfs(adapter: Adapter, path: Path, text: str) -> int:
 
 
 def take_mlnx_qos(adapter: Adapter, path: Path, text: str) -> int:
-    """Take what ``mlnx_qos -i INTERFACE`` prints."""
+    """Take what ``mlnx_qos -i INTERFACE`` prints, or a script of its commands."""
     taken = 0
     traffic_class: Value | None = None
     for number, line in enumerate(text.splitlines(), 1):
         label, colon, rest = line.strip().partition(":")
         value = Value(rest.strip(), path, number)
-        if colon and label == "Priority trust state":
+        if command := QOS_SET.match(line):
+            _qos_command(adapter, command[1].split(), path, number)
+        elif colon and label == "Priority trust state":
             adapter.trust = value
         elif colon and label == "Cable len":
             value.whole("Cable len in metres", CLASSES * 10**5)
@@ -255,6 +280,56 @@ def take_mlnx_qos(adapter: Adapter, path: Path, text: str) -> int:
         taken += 1
     _refuse_nothing(taken, path, "setting")
     return taken
+
+
+def take_dcb_commands(adapter: Adapter, path: Path, text: str) -> int:
+    """Take a script of ``dcb pfc set dev INTERFACE prio-pfc all:off 3:on``."""
+    taken = 0
+    for number, line in enumerate(text.splitlines(), 1):
+        command = DCB_SET.match(line)
+        words = command[1].split() if command else []
+        if not words:
+            continue
+        if words[0] != "prio-pfc":
+            raise Value(words[0], path, number).fault(
+                f"dcb pfc set has '{words[0][:40]}' here; prio-pfc is read"
+            )
+        told: dict[int, Value] = {}
+        for word in words[1:]:
+            name, _, state = word.partition(":")
+            flag = Value(state, path, number)
+            bit = Value(str(int(flag.flag("prio-pfc"))), path, number)
+            known = range(CLASSES) if name == "all" else [
+                Value(name, path, number).whole("priority", CLASSES - 1)
+            ]  # fmt: skip
+            told |= dict.fromkeys(known, bit)
+        for priority, bit in sorted(told.items()):
+            adapter.put(adapter.pfc, priority, bit, "PFC of class")
+        taken += 1
+    _refuse_nothing(taken, path, "dcb pfc set")
+    return taken
+
+
+def _qos_command(adapter: Adapter, words: list[str], path: Path, number: int) -> None:
+    """Take the options of a command of mlnx_qos that adapters are judged by."""
+    for option, told in zip(words[::2], [*words[1::2], ""], strict=False):
+        value = Value(told, path, number)
+        if option == "--pfc":
+            flags = _list(told, path, number)
+            if len(flags) != CLASSES:
+                raise value.fault(f"--pfc {value.shown()}: it has one of 0 and 1 for each of 8")
+            for priority, flag in enumerate(flags):
+                flag.whole("--pfc", 1)
+                adapter.put(adapter.pfc, priority, flag, "PFC of class")
+        elif option == "--cable_len":
+            value.whole("--cable_len in metres", CLASSES * 10**5)
+            adapter.cable = value
+        elif option == "--trust":
+            adapter.trust = value
+        else:
+            adapter.told.append(
+                (f"{adapter.name}: mlnx_qos {option[:20]} ({value.where})", "not read of commands")
+            )
 
 
 def take_dcb(adapter: Adapter, path: Path, content: Object) -> int:

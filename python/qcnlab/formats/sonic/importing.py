@@ -6,14 +6,14 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from qcnlab.files.outputs import SCENARIO, writable
 from qcnlab.formats.lines import FormatError, shown
 from qcnlab.formats.numbers import NumberFault, time, time_text
-from qcnlab.formats.report import Report
+from qcnlab.formats.report import Report, together
 from qcnlab.formats.scenarios import MARK, check, check_name
 from qcnlab.formats.sonic import control, mapping, network
 from qcnlab.formats.sonic.reading import Fabric, read
-from qcnlab.outputs import SCENARIO, writable
-from qcnlab.text import counted
+from qcnlab.printing.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 FRAME, HEADERS = 1086, 62
 SENDERS = 8
-SHOWN = 3
 SIZE = "1 MB"
 UNITS = (64, 1)
 CNP = 7
@@ -91,8 +90,8 @@ def convert(words: Sequence[str], out: Path, options: Options) -> Report:
         ]
     )
     check(text, words[0])
-    report.mapped = _together(report.mapped)
-    report.not_modelled = _together(report.not_modelled)
+    report.mapped = together(report.mapped)
+    report.not_modelled = together(report.not_modelled)
     with writable(out, SCENARIO).open("w", encoding="utf-8") as file:
         file.write(text)
     report.written.append((str(out), "the scenario"))
@@ -151,7 +150,8 @@ def _traffic(net: Network, used: int, report: Report) -> list[str]:
     return [
         "# No configuration says the traffic: replace it by yours.",
         "[[traffic]]",
-        'kind = "roce_incast"',
+        'arrivals = "incast"',
+        'transport = "roce"',
         f'from = "{", ".join(senders)}"',
         f'to = "{last}"',
         f'frame = "{FRAME} B"',
@@ -192,22 +192,6 @@ def _rest(fabric: Fabric, report: Report) -> None:
     for table, count in lossy.items():
         if count:
             report.not_modelled.append((f"{table}, {counted(count, 'row')}", why[table]))
-
-
-def _together(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return rows with what is so of several devices in one."""
-    devices: dict[tuple[str, str], list[str]] = {}
-    for left, right in rows:
-        name, colon, rest = left.partition(": ")
-        devices.setdefault((rest, right) if colon else (left, right), []).append(
-            name if colon else ""
-        )
-    out = []
-    for (left, right), names in devices.items():
-        known = [name for name in names if name]
-        more = f" and {len(known) - SHOWN} more" if len(known) > SHOWN else ""
-        out.append((f"{', '.join(known[:SHOWN])}{more}: {left}" if known else left, right))
-    return out
 
 
 def _time(option: str, text: str) -> int:

@@ -6,7 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
-from qcnlab.formats.lines import FormatError, shown
+from qcnlab.formats.lines import FormatError, refuse_packed, shown
 from qcnlab.formats.sonic.values import Value, octets
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def content(path: Path) -> str:
             data = file.read(MOST_OCTETS + 1)
     except OSError as error:
         raise FormatError(f"cannot read '{path}': {error.strerror or error}") from error
+    refuse_packed(path, data)
     if len(data) > MOST_OCTETS:
         raise FormatError(f"{path}: more than {MOST_OCTETS} octets: it is no configuration")
     try:

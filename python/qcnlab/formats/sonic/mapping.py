@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from qcnlab.formats.sonic.tables import short
-from qcnlab.text import counted
+from qcnlab.printing.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

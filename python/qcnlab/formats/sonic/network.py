@@ -11,7 +11,7 @@ from qcnlab.formats.lines import FormatError
 from qcnlab.formats.numbers import rate_text
 from qcnlab.formats.sonic.reading import natural
 from qcnlab.formats.sonic.tables import short
-from qcnlab.text import counted
+from qcnlab.printing.text import counted
 
 if TYPE_CHECKING:
     from qcnlab.formats.report import Report

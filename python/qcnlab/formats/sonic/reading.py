@@ -14,7 +14,7 @@ from qcnlab.formats.sonic.adapters import Adapter
 from qcnlab.formats.sonic.json_text import content, objects
 from qcnlab.formats.sonic.switches import Switch
 from qcnlab.formats.sonic.tables import Tables, is_tables, short
-from qcnlab.text import counted
+from qcnlab.printing.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -272,6 +272,8 @@ def _take_adapter(adapter: Adapter, file: File) -> int:
         return adapters.take_mlxconfig(adapter, file.path, file.text)
     if file.kind == "sysfs":
         return adapters.take_sysfs(adapter, file.path, file.text)
+    if file.kind == "dcb commands":
+        return adapters.take_dcb_commands(adapter, file.path, file.text)
     if file.kind == "mlnx_qos":
         return adapters.take_mlnx_qos(adapter, file.path, file.text)
     return sum(adapters.take_dcb(adapter, file.path, each) for each in file.content)

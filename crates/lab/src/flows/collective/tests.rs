@@ -310,6 +310,13 @@ fn rounds_follow_one_another_at_each_rank() {
         comes.sort_unstable();
         assert_eq!((message.round, message.computes, &message.after), (1, true, &comes));
     }
+    // With two channels for the messages of both.
+    let both = two(Collective { channels: 2, ..collective(Operation::AllToAll, Algorithm::Direct, 3, 30) });
+    assert_eq!(both.len(), 24);
+    for message in &both[12..] {
+        let comes: Vec<u32> = (0..12).filter(|before| both[*before as usize].to == message.from).collect();
+        assert_eq!((&message.after, comes.len()), (&comes, 4), "channel {}", message.channel);
+    }
     let tree = two(Collective { chunks: 2, ..collective(Operation::Broadcast, Algorithm::Tree, 3, 16) });
     let waits: Vec<(Vec<u32>, bool)> = tree.into_iter().map(|m| (m.after, m.computes)).collect();
     let first = [vec![], vec![0], vec![1], vec![1, 2]].map(|after| (after, false));
@@ -324,6 +331,27 @@ fn channels_have_shares_of_their_own() {
     let first = [0..2, 2..4, 2..4, 0..2].map(|part| (0, part));
     let second = [4..6, 6..9, 6..9, 4..6].map(|part| (1, part));
     assert_eq!(parts, [first, second].concat());
+}
+
+/// The parts of all channels, micro-batches and experts leave no gap and do not overlap: on each link of a pipeline, forward and
+/// back, and of what goes to experts and comes from them.
+#[test]
+fn channels_together_send_each_octet_once() {
+    let stages = collective(Operation::Pipeline, Algorithm::Stages, 3, 1001);
+    let stages = Collective { microbatches: 3, channels: 2, ..stages };
+    let moe = Collective { skew: 1.0, channels: 3, ..collective(Operation::Moe, Algorithm::Direct, 3, 997) };
+    for (one, octets, parts, steps) in [(stages, 3 * 1001, 6, 4), (moe, 997, 9, 2)] {
+        for step in 0..steps {
+            let messages = one.messages().unwrap().into_iter().filter(|message| message.step == step);
+            let all: BTreeSet<(u64, u64)> = messages.map(|message| (message.part.start, message.part.end)).collect();
+            let mut at = 0;
+            for (start, end) in &all {
+                assert!(*start == at && start < end, "{one:?}, step {step}: {all:?}");
+                at = *end;
+            }
+            assert_eq!((at, all.len()), (octets, parts), "{one:?}, step {step}");
+        }
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ const ROW: &str = r#"
 duration = "1 ms"
 topology = { kind = "graph", rate = "10 Gb/s", delay = "1 us" }
 link = [{ from = "h{1..2}", to = "a" }, { from = "a, b", to = "b, c" }, { from = "c", to = "h3" }]
-traffic = [{ kind = "saturated", from = "h1, h2", to = "h3", frame = "1500 B", priority = 3 }]
+traffic = [{ arrivals = "saturated", from = "h1, h2", to = "h3", frame = "1500 B", priority = 3 }]
 scheme = { name = "qcn" }
 "#;
 

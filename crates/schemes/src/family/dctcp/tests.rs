@@ -13,6 +13,7 @@ const ENDPOINT: Endpoint = Endpoint {
     base_rtt: Span::from_us(8),
     longest_rtt: Span::from_us(8),
     mtu: Bytes::new(1000),
+    hops: 1,
 };
 
 struct DctcpStream {

@@ -7,8 +7,13 @@ use qcnlab_units::Instant;
 
 const B: BitRate = BitRate::gbps(100);
 /// 100 Gb/s and 8 us: 100 000 octets.
-const ENDPOINT: Endpoint =
-    Endpoint { line_rate: B, base_rtt: Span::from_us(8), longest_rtt: Span::from_us(8), mtu: Bytes::new(1000) };
+const ENDPOINT: Endpoint = Endpoint {
+    line_rate: B,
+    base_rtt: Span::from_us(8),
+    longest_rtt: Span::from_us(8),
+    mtu: Bytes::new(1000),
+    hops: 1,
+};
 const BDP: f64 = 100_000.0;
 
 fn hop(us: u64, sent: u64, queue: u64) -> HopTelemetry {
@@ -43,6 +48,17 @@ fn the_window_starts_at_the_product_of_rate_and_round_trip() {
     is(rp.law.step, 10_000.0);
     is(with(PowertcpRpParams { expected_flows: 4, ..RP_NSDI2022 }).law.step, 25_000.0);
     is(with(PowertcpRpParams { beta: Some(Bytes::new(777)), ..RP_NSDI2022 }).law.step, 777.0);
+}
+
+/// A least rate of 10 Mb/s is more than a link of 5 Mb/s has: the window stays that of the link.
+#[test]
+fn a_slow_link_is_its_own_least_rate() {
+    let endpoint = Endpoint { line_rate: BitRate::mbps(5), ..ENDPOINT };
+    let mut rp = Powertcp::reaction_point(&PowertcpRpParams { form: PowerForm::Rate, ..RP_NSDI2022 }, endpoint);
+    let at = |us, queue| HopTelemetry { rate: BitRate::mbps(5), ..hop(us, us / 2, queue) };
+    hear(&mut rp, &[at(0, 50_000)], 1000, 100_000);
+    hear(&mut rp, &[at(8000, 50_000)], 2000, 100_000);
+    assert_eq!(rp.limit(), Some(BitRate::mbps(5)));
 }
 
 /// q = 50 KB, B tau = 100 KB, a full link: P = 1 * 1.5. W = 0.9 (100 000 / 1.5 + 10 000) + 0.1 * 100 000 = 79 000, and the

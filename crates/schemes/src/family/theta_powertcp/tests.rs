@@ -6,8 +6,13 @@ use crate::testing::{Windows, dice, us};
 
 const B: BitRate = BitRate::gbps(100);
 /// 100 Gb/s and 8 us: 100 000 octets.
-const ENDPOINT: Endpoint =
-    Endpoint { line_rate: B, base_rtt: Span::from_us(8), longest_rtt: Span::from_us(16), mtu: Bytes::new(1000) };
+const ENDPOINT: Endpoint = Endpoint {
+    line_rate: B,
+    base_rtt: Span::from_us(8),
+    longest_rtt: Span::from_us(16),
+    mtu: Bytes::new(1000),
+    hops: 1,
+};
 const BDP: f64 = 100_000.0;
 const EACH: ThetaPowertcpRpParams = ThetaPowertcpRpParams { updates: PowerRhythm::Acknowledgement, ..RP_NSDI2022 };
 

@@ -9,6 +9,7 @@ const ENDPOINT: Endpoint = Endpoint {
     base_rtt: Span::from_us(20),
     longest_rtt: Span::from_us(20),
     mtu: Bytes::new(1000),
+    hops: 1,
 };
 
 /// Decides once for each sample: a round trip of one packet.

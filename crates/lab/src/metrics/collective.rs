@@ -1,0 +1,484 @@
+//! How long collective operations took, what they could have taken, and what held the slowest rank up.
+//!
+//! A message takes from its start until its last octet is there, or acknowledged where the next one waits for that. This time has
+//! parts that sum to it: serialisation and propagation, which it would take alone; waiting in the network, by how much longer than
+//! alone its last packet was on its way; and waiting at the sender, which is the rest: the link shared with other messages of
+//! the host, rate limits, pauses of its port and packets sent again are not told apart there.
+
+use crate::fabric::Fabric;
+use crate::flows::{Collective, CollectiveMessage, ideal_completion};
+use crate::scenario::{Arrivals, Scenario};
+use qcnlab_schemes::params::{Param, Value as Worded};
+use qcnlab_sim::{Finished, FlowTally, RoceTally};
+use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+#[cfg(test)]
+mod tests;
+
+/// An operation of a run.
+pub(crate) struct CollectiveRun<'a> {
+    fabric: &'a Fabric,
+    done: &'a Finished,
+    /// Its entry of `[[traffic]]`, from 0.
+    entry: usize,
+    collective: Collective,
+    messages: Vec<CollectiveMessage>,
+    /// Its first message among the flows.
+    first: usize,
+    /// The node of each rank.
+    hosts: Vec<u32>,
+}
+
+/// What the time from the start of an operation to a rank's completion went by with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TimeParts {
+    /// Before the first message of the chain started.
+    pub(crate) later_start: Span,
+    /// Computation between messages, with their jitter.
+    pub(crate) computation: Span,
+    pub(crate) serialisation: Span,
+    pub(crate) propagation: Span,
+    pub(crate) waiting_at_sender: Span,
+    pub(crate) waiting_in_network: Span,
+    /// From the last octet's arrival until the sender knew.
+    pub(crate) acknowledgement: Span,
+}
+
+impl TimeParts {
+    fn all(&self) -> [(&'static str, Span); 7] {
+        [
+            ("later_start_s", self.later_start),
+            ("computation_s", self.computation),
+            ("serialisation_s", self.serialisation),
+            ("propagation_s", self.propagation),
+            ("waiting_at_sender_s", self.waiting_at_sender),
+            ("waiting_in_network_s", self.waiting_in_network),
+            ("acknowledgement_s", self.acknowledgement),
+        ]
+    }
+
+    fn add(&mut self, other: &TimeParts) {
+        self.later_start = self.later_start + other.later_start;
+        self.computation = self.computation + other.computation;
+        self.serialisation = self.serialisation + other.serialisation;
+        self.propagation = self.propagation + other.propagation;
+        self.waiting_at_sender = self.waiting_at_sender + other.waiting_at_sender;
+        self.waiting_in_network = self.waiting_in_network + other.waiting_in_network;
+        self.acknowledgement = self.acknowledgement + other.acknowledgement;
+    }
+
+    fn waiting(&self) -> Span {
+        self.waiting_at_sender + self.waiting_in_network
+    }
+
+    fn json(&self) -> Value {
+        self.all().iter().map(|(name, span)| ((*name).to_owned(), json!(seconds(*span)))).collect()
+    }
+}
+
+/// A message of the chain that ends with a rank's last one.
+pub(crate) struct ChainLink {
+    /// Position among the operation's messages.
+    pub(crate) message: usize,
+    /// From its start to when the next one could start, without what lies before its start.
+    pub(crate) parts: TimeParts,
+    /// When it started.
+    pub(crate) started: Instant,
+}
+
+/// What an operation takes at least.
+pub(crate) struct LowerBound {
+    pub(crate) span: Span,
+    pub(crate) why: String,
+}
+
+/// The time that octets take at a rate, rounded down: that of several frames one after the other is no less.
+fn time_at_least(rate: BitRate, octets: Bytes) -> Span {
+    Span::from_ps((u128::from(octets.bits()) * 1_000_000_000_000 / u128::from(rate.get())) as u64)
+}
+
+/// By how much one span is longer than another, if it is.
+fn beyond(one: Span, other: Span) -> Span {
+    Span::from_ps(one.ps().saturating_sub(other.ps()))
+}
+
+/// Picoseconds as the nearest number of seconds: times 10^12 and rounded they are whole again.
+fn seconds(span: Span) -> f64 {
+    span.ps() as f64 / 1e12
+}
+
+impl<'a> CollectiveRun<'a> {
+    /// The operations of a run.
+    pub(crate) fn all(scenario: &Scenario, fabric: &'a Fabric, done: &'a Finished) -> Vec<CollectiveRun<'a>> {
+        let is = |entry: &usize| matches!(scenario.traffic[*entry].arrivals, Arrivals::Collective(_));
+        (0..scenario.traffic.len()).filter(is).map(|entry| CollectiveRun::new(scenario, fabric, done, entry)).collect()
+    }
+
+    fn new(scenario: &Scenario, fabric: &'a Fabric, done: &'a Finished, entry: usize) -> CollectiveRun<'a> {
+        let first = fabric.entries.iter().position(|of| *of as usize == entry).unwrap_or(fabric.entries.len());
+        let flows = (first..fabric.entries.len()).take_while(|flow| fabric.entries[*flow] as usize == entry);
+        let ends: Vec<(u32, u32)> = flows.map(|flow| fabric.ends(flow)).collect();
+        let mut nodes: Vec<u32> = ends.iter().flat_map(|(from, to)| [*from, *to]).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        let Some(collective) = scenario.traffic[entry].collective(nodes.len() as u32) else {
+            unreachable!("the entry is a collective operation")
+        };
+        let Ok(messages) = collective.messages() else { unreachable!("a checked operation has a schedule") };
+        let mut hosts = vec![0; nodes.len()];
+        for (message, (from, to)) in messages.iter().zip(ends) {
+            hosts[message.from as usize] = from;
+            hosts[message.to as usize] = to;
+        }
+        CollectiveRun { fabric, done, entry, collective, messages, first, hosts }
+    }
+
+    fn tally(&self, message: usize) -> &FlowTally {
+        &self.done.flows[self.first + message]
+    }
+
+    fn roce(&self, message: usize) -> &RoceTally {
+        let Some(roce) = &self.tally(message).roce else { unreachable!("messages are queue pairs") };
+        roce
+    }
+
+    /// When the last octet of a message was there, if it was.
+    fn received(&self, message: usize) -> Option<Instant> {
+        Some(self.roce(message).received).filter(|at| *at != Instant::NEVER)
+    }
+
+    /// When the first message started, if one did.
+    pub(crate) fn began(&self) -> Option<Instant> {
+        let free = (0..self.messages.len()).filter(|number| self.messages[*number].after.is_empty());
+        free.map(|number| self.tally(number).started).min().filter(|at| *at < self.done.end)
+    }
+
+    /// For each round when each rank had completed it; `None` for one to which nothing comes and for one that had not.
+    pub(crate) fn completed(&self) -> Vec<Vec<Option<Instant>>> {
+        let mut all = vec![vec![Some(Instant::ZERO); self.hosts.len()]; self.collective.rounds as usize];
+        for (number, message) in self.messages.iter().enumerate() {
+            let rank = &mut all[message.round as usize][message.to as usize];
+            *rank = rank.zip(self.received(number)).map(|(before, now)| before.max(now));
+        }
+        let came = |at: Option<Instant>| at.filter(|at| *at > Instant::ZERO);
+        all.into_iter().map(|round| round.into_iter().map(came).collect()).collect()
+    }
+
+    /// When all was there, if it was.
+    pub(crate) fn ended(&self) -> Option<Instant> {
+        let all: Option<Vec<Instant>> = (0..self.messages.len()).map(|number| self.received(number)).collect();
+        all?.into_iter().max()
+    }
+
+    /// Return the chain of messages that ends with the last one to come, the first of them first: each was the last that the next
+    /// one waited for. `None` if something did not come.
+    pub(crate) fn chain(&self) -> Option<Vec<ChainLink>> {
+        let end = self.ended()?;
+        let mut number = (0..self.messages.len()).find(|number| self.received(*number) == Some(end))?;
+        let mut until = end;
+        let mut chain = Vec::new();
+        loop {
+            let started = self.tally(number).started;
+            let mut parts = self.parts(number, until);
+            let before =
+                self.messages[number].after.iter().map(|other| (*other as usize, self.heard(number, *other as usize)));
+            // Of several at one instant the first.
+            let last = before.reduce(|last, other| if other.1 > last.1 { other } else { last });
+            match last {
+                Some((_, at)) => parts.computation = started.since(at),
+                None => parts.later_start = started.since(self.began()?),
+            }
+            chain.push(ChainLink { message: number, parts, started });
+            let Some((before, at)) = last else { break };
+            (number, until) = (before, at);
+        }
+        chain.reverse();
+        Some(chain)
+    }
+
+    /// When the sender of `number` knew that `other` was complete.
+    fn heard(&self, number: usize, other: usize) -> Instant {
+        match self.messages[other].to == self.messages[number].from {
+            true => self.roce(other).received,
+            false => self.tally(other).finished,
+        }
+    }
+
+    /// The parts of a message's time from its start until the next one could start.
+    fn parts(&self, number: usize, until: Instant) -> TimeParts {
+        let (started, roce) = (self.tally(number).started, self.roce(number));
+        let took = roce.received.since(started);
+        let flow = self.first + number;
+        let hops: Vec<_> = self.fabric.flows[flow].paths[0].iter().map(|port| self.fabric.hop(*port)).collect();
+        let (octets, frame) = (self.fabric.octets(flow).unwrap_or_default(), self.fabric.flows[flow].frame);
+        let alone = ideal_completion(octets, frame, &hops);
+        let delays = hops.iter().fold(Span::ZERO, |sum, hop| sum + hop.delay + hop.latency);
+        let waited = beyond(took, alone);
+        // Alone the last packet leaves once those before it have.
+        let earlier = octets.get().div_ceil(frame.get()).saturating_sub(1);
+        let each = hops.first().map_or(Span::ZERO, |hop| hop.rate.time_for_rounded_up(frame + hop.overhead));
+        let on_its_way_alone = beyond(alone, Span::from_ps(each.ps() * earlier));
+        let in_network = beyond(roce.received.since(roce.last_sent), on_its_way_alone).min(waited);
+        let moving = took - waited;
+        let propagation = delays.min(moving);
+        TimeParts {
+            serialisation: moving - propagation,
+            propagation,
+            waiting_at_sender: waited - in_network,
+            waiting_in_network: in_network,
+            acknowledgement: until.since(roce.received.min(until)),
+            ..TimeParts::default()
+        }
+    }
+
+    /// Return what the operation takes at least: the longest chain of messages, each as if alone in the network, or the port that
+    /// needs longest for all of its messages that have no other way.
+    pub(crate) fn bound(&self) -> LowerBound {
+        let chain = self.longest_alone();
+        let mut bound = LowerBound {
+            span: chain,
+            why: "the longest chain of messages, each alone in the network at the links' own rates".to_owned(),
+        };
+        let mut ports: BTreeMap<u32, (Bytes, Bytes, Span)> = BTreeMap::new();
+        for number in 0..self.messages.len() {
+            let flow = self.first + number;
+            let plan = &self.fabric.flows[flow];
+            let octets = self.fabric.octets(flow).unwrap_or_default();
+            let frames = octets.get().div_ceil(plan.frame.get());
+            let smallest = Bytes::new(octets.get() - (frames - 1) * plan.frame.get());
+            let way = &plan.paths[0];
+            for (hop, port) in way.iter().enumerate() {
+                if !plan.paths.iter().all(|path| path.contains(port)) {
+                    continue;
+                }
+                let others =
+                    way.iter().enumerate().filter(|(other, _)| *other != hop).map(|(_, port)| self.fabric.hop(*port));
+                let rest = others.fold(Span::ZERO, |sum, hop| {
+                    sum + hop.delay + hop.latency + hop.rate.time_for_rounded_up(smallest + hop.overhead)
+                });
+                let own = self.fabric.hop(*port);
+                let rest = rest + own.delay + own.latency;
+                let on_wire = octets + Bytes::new(frames * own.overhead.get());
+                let all = ports.entry(*port).or_insert((Bytes::ZERO, Bytes::ZERO, rest));
+                *all = (all.0 + on_wire, all.1 + octets, all.2.min(rest));
+            }
+        }
+        for (port, (on_wire, octets, rest)) in ports {
+            let busy = time_at_least(self.fabric.hop(port).rate, on_wire);
+            if busy + rest > bound.span {
+                let name = &self.fabric.port_names[port as usize];
+                bound = LowerBound {
+                    span: busy + rest,
+                    why: format!("port {name}, which sends {octets} of it, headers included, at its link's own rate"),
+                };
+            }
+        }
+        bound
+    }
+
+    /// The longest chain of messages, each as if alone in the network, computation included.
+    fn longest_alone(&self) -> Span {
+        let mut known: Vec<(Span, Span)> = Vec::with_capacity(self.messages.len());
+        let (mut first, mut last) = (Span::from_ps(u64::MAX), Span::ZERO);
+        for (number, message) in self.messages.iter().enumerate() {
+            let flow = self.first + number;
+            let plan = &self.fabric.flows[flow];
+            let heard = |other: &u32| {
+                let (received, acknowledged) = known[*other as usize];
+                if self.messages[*other as usize].to == message.from { received } else { acknowledged }
+            };
+            let ready = message.after.iter().map(heard).max().unwrap_or(Span::ZERO) + plan.start.since(Instant::ZERO);
+            let hops: Vec<_> = plan.paths[0].iter().map(|port| self.fabric.hop(*port)).collect();
+            let one_way = ideal_completion(self.fabric.octets(flow).unwrap_or_default(), plan.frame, &hops);
+            let both_ways = self.fabric.alone(flow).map_or(one_way, |alone| alone.ideal);
+            if message.after.is_empty() {
+                first = first.min(ready);
+            }
+            last = last.max(ready + one_way);
+            known.push((ready + one_way, ready + both_ways));
+        }
+        beyond(last, first)
+    }
+
+    /// For each port how long it took to send what flows sent over it, at its lowest rate; what may take several ways counts
+    /// on each by its share.
+    fn busy(&self) -> Vec<f64> {
+        let mut octets = vec![0.0; self.fabric.ports.len()];
+        for (plan, tally) in self.fabric.flows.iter().zip(&self.done.flows) {
+            for port in plan.paths.iter().flatten() {
+                let overhead = self.fabric.ports[*port as usize].overhead.get() * tally.sent;
+                octets[*port as usize] += (tally.sent_bytes + overhead) as f64 / plan.paths.len() as f64;
+            }
+        }
+        let time =
+            |(port, octets): (usize, f64)| 8.0 * octets / self.fabric.lowest_rate(port as u32, self.done.end).as_f64();
+        octets.into_iter().enumerate().map(time).collect()
+    }
+
+    /// How long ports on the way of a message were paused while it was sent, the longest of them; `None` without a record.
+    fn paused(&self, link: &ChainLink, until: Instant) -> Span {
+        let pauses = &self.done.trace.pauses;
+        let way = &self.fabric.flows[self.first + link.message].paths[0];
+        let mut of_port: BTreeMap<u32, u64> = BTreeMap::new();
+        for row in 0..pauses.start.len() {
+            if way.contains(&pauses.port[row]) {
+                let (start, end) = (pauses.start[row].max(link.started.ps()), pauses.end[row].min(until.ps()));
+                *of_port.entry(pauses.port[row]).or_default() += end.saturating_sub(start);
+            }
+        }
+        Span::from_ps(of_port.into_values().max().unwrap_or(0))
+    }
+
+    fn name(&self, message: usize) -> &str {
+        &self.fabric.flow_names[self.first + message]
+    }
+
+    fn host(&self, rank: usize) -> &str {
+        &self.fabric.nodes[self.hosts[rank] as usize].name
+    }
+
+    /// All of it: the operation, its rounds and ranks, bandwidths, lower bound, and the chain that ends with the slowest rank.
+    pub(crate) fn json(&self) -> Value {
+        let Collective { operation, algorithm, ranks, octets, channels, chunks, rounds, .. } = self.collective;
+        let came = (0..self.messages.len()).filter(|number| self.received(*number).is_some()).count();
+        let (began, ended) = (self.began(), self.ended());
+        let took = began.zip(ended).map(|(began, ended)| ended.since(began));
+        let bound = self.bound();
+        let (counted, counted_by) = self.collective.counted();
+        let each = took.map(|took| seconds(took) / f64::from(rounds)).filter(|each| *each > 0.0);
+        let algorithm_bps = each.map(|each| 8.0 * counted as f64 / each);
+        let factor = self.collective.bus_factor();
+        let mut value = json!({
+            "traffic": self.entry,
+            "operation": word(&operation),
+            "algorithm": word(&algorithm),
+            "ranks": ranks,
+            "hosts": (0..self.hosts.len()).map(|rank| self.host(rank)).collect::<Vec<_>>(),
+            "size_bytes": octets,
+            "channels": channels,
+            "chunks": chunks,
+            "messages": self.messages.len(),
+            "messages_received": came,
+            "began_s": began.map(|at| seconds(at.since(Instant::ZERO))),
+            "completion_s": took.map(seconds),
+            "lower_bound_s": seconds(bound.span),
+            "lower_bound_by": bound.why,
+            "ratio": took.map(|took| seconds(took) / seconds(bound.span)),
+            "algorithm_bandwidth_bps": algorithm_bps,
+            "algorithm_bandwidth": format!("{counted_by}, a round, by the mean time of a round"),
+            "bus_bandwidth_bps": algorithm_bps.zip(factor).map(|(bps, (factor, _))| bps * factor),
+            "bus_bandwidth": factor.map(|(_, formula)| format!("algorithm bandwidth times {formula}")),
+            "rounds": self.rounds_json(),
+            "slowest": Value::Null,
+            "waiting_for": Value::Null,
+        });
+        match self.chain() {
+            Some(chain) => value["slowest"] = self.slowest_json(&chain),
+            None => {
+                let under_way =
+                    |number: &usize| self.received(*number).is_none() && self.tally(*number).started < self.done.end;
+                let stuck: Vec<&str> =
+                    (0..self.messages.len()).filter(under_way).map(|number| self.name(number)).collect();
+                value["waiting_for"] = json!({ "under_way": stuck.len(), "first": stuck.first() });
+            }
+        }
+        value
+    }
+
+    fn rounds_json(&self) -> Value {
+        let mut starts = vec![Instant::NEVER; self.collective.rounds as usize];
+        for (number, message) in self.messages.iter().enumerate() {
+            let start = &mut starts[message.round as usize];
+            *start = self.tally(number).started.min(*start);
+        }
+        let mut missing = vec![0u64; starts.len()];
+        let unheard = (0..self.messages.len()).filter(|number| self.received(*number).is_none());
+        unheard.for_each(|number| missing[self.messages[number].round as usize] += 1);
+        let since = |at: Instant| seconds(at.since(Instant::ZERO));
+        let one = |((start, completed), missing): ((Instant, Vec<Option<Instant>>), u64)| {
+            let last = (missing == 0).then(|| completed.iter().copied().flatten().max()).flatten();
+            json!({
+                "began_s": (start < self.done.end).then(|| since(start)),
+                "completion_s": last.map(|last| seconds(last.since(start))),
+                "slowest_rank": last.and_then(|last| completed.iter().position(|at| *at == Some(last))),
+                "ranks_completed_s": completed.iter().map(|at| at.map(since)).collect::<Vec<_>>(),
+            })
+        };
+        starts.into_iter().zip(self.completed()).zip(missing).map(one).collect()
+    }
+
+    fn slowest_json(&self, chain: &[ChainLink]) -> Value {
+        let busy = self.busy();
+        let mut parts = TimeParts::default();
+        let mut of_port: BTreeMap<u32, (Span, u32)> = BTreeMap::new();
+        let (mut again, mut timeouts) = (0, 0);
+        let mut links = Vec::with_capacity(chain.len());
+        for (position, link) in chain.iter().enumerate() {
+            let message = &self.messages[link.message];
+            let next = chain.get(position + 1);
+            let until = next.map_or(self.roce(link.message).received, |next| self.heard(next.message, link.message));
+            let way = &self.fabric.flows[self.first + link.message].paths[0];
+            let busiest = way.iter().copied().reduce(|a, b| if busy[b as usize] > busy[a as usize] { b } else { a });
+            let port = busiest.unwrap_or_default();
+            let waits = of_port.entry(port).or_default();
+            *waits = (waits.0 + link.parts.waiting(), waits.1 + 1);
+            parts.add(&link.parts);
+            let roce = self.roce(link.message);
+            again += roce.retransmitted;
+            timeouts += roce.timeouts;
+            let mut value = json!({
+                "message": self.name(link.message),
+                "from_rank": message.from,
+                "to_rank": message.to,
+                "round": message.round,
+                "step": message.step,
+                "channel": message.channel,
+                "size_bytes": message.part.end - message.part.start,
+                "start_s": seconds(link.started.since(Instant::ZERO)),
+                "until_s": seconds(until.since(Instant::ZERO)),
+                "until": if next.is_some_and(|next| self.messages[next.message].from == message.from) { "acknowledged" } else { "received" },
+                "busiest_port": self.fabric.port_names[port as usize],
+                "packets_sent_again": roce.retransmitted,
+                "paused_s": seconds(self.paused(link, until)),
+            });
+            value["parts"] = link.parts.json();
+            links.push(value);
+        }
+        let last = &self.messages[chain[chain.len() - 1].message];
+        let longest = chain
+            .iter()
+            .enumerate()
+            .max_by_key(|(position, link)| (link.parts.waiting(), std::cmp::Reverse(*position)));
+        let mut ports: Vec<(u32, Span, u32)> =
+            of_port.into_iter().map(|(port, (span, count))| (port, span, count)).collect();
+        ports.sort_by_key(|(port, span, _)| (std::cmp::Reverse(*span), *port));
+        let port_json = |(port, span, count): &(u32, Span, u32)| {
+            json!({
+                "port": self.fabric.port_names[*port as usize],
+                "waiting_s": seconds(*span),
+                "messages": count,
+                "busy_s": busy[*port as usize],
+            })
+        };
+        json!({
+            "rank": last.to,
+            "host": self.host(last.to as usize),
+            "round": last.round,
+            "parts": parts.json(),
+            "packets_sent_again": again,
+            "timeouts": timeouts,
+            "longest_wait": longest.map(|(position, _)| position),
+            "ports": ports.iter().map(port_json).collect::<Vec<_>>(),
+            "chain": links,
+        })
+    }
+}
+
+fn word(choice: &impl Param) -> String {
+    match choice.to_value() {
+        Some(Worded::Text(word)) => word,
+        other => unreachable!("a choice is a word, not {other:?}"),
+    }
+}

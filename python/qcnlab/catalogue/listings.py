@@ -1,0 +1,99 @@
+"""The tables of `qcnlab list`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from qcnlab.catalogue import default_of
+from qcnlab.printing.text import bold, number, table
+
+if TYPE_CHECKING:
+    from qcnlab.catalogue import Entry
+
+KINDS = {
+    "topologies": "Written as topology.kind; `qcnlab list parameters` has the keys of each.",
+    "arrivals": "Written as traffic.arrivals; `qcnlab list parameters` has the keys of each.",
+    "transports": "Written as traffic.transport; `qcnlab list parameters` has the keys of each.",
+}
+"""Lists of kinds, and where a scenario names one."""
+SIZES = "Written as traffic.sizes; a CSV file with the columns size and part takes its place."
+
+
+def listing(kind: str, entries: list[Entry]) -> str:
+    """Return a table of `entries` of one kind, which is a name of `catalogue`'s lists."""
+    if kind == "schemes":
+        rows: list[tuple[str, ...]] = [
+            (
+                entry["name"],
+                entry["title"],
+                ", ".join(sorted(set(re.findall(r"deck (\d+)", entry["source"])))) or "-",
+                _all(entry["hears"]),
+                _all(entry["speaks"]),
+                entry["status"],
+                ", ".join(preset["name"] for preset in entry["presets"]),
+            )
+            for entry in entries
+        ]
+        return table(
+            ("scheme", "title", "decks", "hears", "speaks", "status", "presets"), rows, left=7
+        )
+    if kind == "scenarios":
+        rows = [(entry["name"], entry["folder"], entry["title"]) for entry in entries]
+        return table(("scenario", "folder", "title"), rows, left=3)
+    if kind == "metrics":
+        rows = [(entry["name"], entry["unit"], entry["title"]) for entry in entries]
+        return table(("metric", "unit", "meaning"), rows, left=3)
+    if kind == "presets":
+        rows = [(entry["name"], entry["scheme"], sentence(entry["about"])) for entry in entries]
+        return table(("preset", "scheme", "from"), rows, left=3)
+    if kind == "sizes":
+        rows = [
+            (entry["name"], number(entry["mean_bytes"], 3), entry["about"].partition(":")[0])
+            for entry in entries
+        ]
+        return f"{table(('sizes', 'mean, B', 'what it is'), rows, left=3)}\n\n{SIZES}"
+    if kind in KINDS:
+        rows = [(entry["name"], sentence(entry["about"])) for entry in entries]
+        return f"{table((kind, 'what it is'), rows, left=2)}\n\n{KINDS[kind]}"
+    return _parameters(entries)
+
+
+def sentence(about: str) -> str:
+    """Return the first sentence of a text."""
+    return re.split(r"(?<=[.:;])\s", about, maxsplit=1)[0].rstrip(".:;")
+
+
+def _parameters(entries: list[Entry]) -> str:
+    """Return a table for each kind of parameter; what several schemes share stands there once."""
+    groups: dict[str, dict[tuple[str, str, str, str], list[str]]] = {}
+    for entry in entries:
+        known = groups.setdefault(_group(entry), {})
+        row = (entry["key"], entry["type"], default_of(entry), entry["aliases"] or "")
+        known.setdefault(row, []).extend([entry["scheme"]] if entry["scheme"] else [])
+    parts = []
+    for name, known in groups.items():
+        of_schemes = any(known.values())
+        last = ("of schemes",) if of_schemes else ()
+        rows = [
+            (*row, *([", ".join(of)] if of_schemes else []))
+            for row, of in (sorted(known.items()) if of_schemes else known.items())
+        ]
+        header = ("parameter", "type", "default", "also called", *last)
+        parts.append(f"{bold(name)}\n\n{table(header, rows, left=5)}")
+    return "\n\n".join(parts)
+
+
+def _group(entry: Entry) -> str:
+    """Return what a parameter is about: its table, and the kind that alone has it."""
+    names = {"": "The run", "scheme.cp": "Congestion points", "scheme.rp": "Reaction points"}
+    section = entry["key"].rpartition(".")[0]
+    kind = re.search(r"\b(Kinds?|With arrivals|With transport) ([a-z_, ]+) only\.", entry["about"])
+    word = kind[1].rpartition(" ")[2].lower().rstrip("s") if kind else ""
+    key = "arrivals" if word == "arrival" else word
+    only = f", {key} {kind[2]}" if kind and section in ("topology", "traffic") else ""
+    return names.get(section, f"[{section}]") + only
+
+
+def _all(values: list[str]) -> str:
+    return ", ".join(values) or "nothing"

@@ -1,0 +1,1 @@
+"""The command line: the program around the commands, the list of them, what their options share."""

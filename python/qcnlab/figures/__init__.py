@@ -1,0 +1,1 @@
+"""Figures, on screen, in print and in notebooks."""

@@ -1,0 +1,1 @@
+"""Text for people: numbers, tables, markup, a bar with the time left."""

@@ -1,0 +1,1 @@
+"""What a person asks of runs: results, completion times, comparisons, what happened."""

@@ -1,0 +1,150 @@
+"""The metrics of a result as text."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+from qcnlab import catalogue
+from qcnlab.catalogue import changes
+from qcnlab.printing import text
+from qcnlab.runs import applicable, endings
+from qcnlab.runs.applicable import OF_ENDING
+from qcnlab.runs.facts import facts
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from qcnlab.runs.recorded import Recorded
+
+OF_HOTSPOT = frozenset(
+    (
+        "recovery_ms", "rec95_ms", "rec95s_ms", "onset_ms", "util_during", "util_after",
+        "queue_during_bytes",
+    )
+)  # fmt: skip
+"""Metrics that a run without a hotspot cannot have."""
+
+
+MOST_CHANGED = 8
+"""So many changes of a scenario are told."""
+NOTHING = ("none", "no hotspot")
+"""The words for a metric that a run does not have."""
+
+UNLESS_ZERO = frozenset(
+    ("messages", "false_alarms", "refused", "pause_frames", "paused_frac", "started", "unfinished",
+     "never_started", "timeouts", "retransmitted", "spurious_repeats", "reorder_peak")
+)  # fmt: skip
+"""Metrics that say nothing of a run where they are 0 in all replications."""
+
+SPLIT = """\
+Flows cross the bottleneck with only a part of their frames: they take several ways, or their way
+changes. Metrics of its throughput, such as util_before and bottleneck_gbps, are none."""
+"""Why metrics of throughput are missing where one port does not carry all that flows get."""
+
+
+def metrics_text(result: Recorded, *, every: bool = False) -> str:
+    """Return title, scheme and metrics of a result, as `qcnlab run` prints them.
+
+    Metrics that mean nothing of this run are left out, with the reason, unless `every` is given.
+    """
+    note = endings.flows(result.summary["metrics"])
+    note = f"\n\n{note}" if note else ""
+    all_, told = rows(result), rows(result) if every else telling(result)
+    if _is_split(result.summary["metrics"]):
+        note += f"\n\n{SPLIT}"
+    if {row[0] for row in told}.intersection(applicable.OF_PORT):
+        note += f"\n\nThe bottleneck is {result.summary['bottleneck']['port']}."
+    if "collectives" in result.summary:
+        from qcnlab.results.collectives import Collectives
+
+        note += f"\n\n{Collectives(result).short()}"
+    if len(told) < len(all_):
+        note += f"\n\nNot shown, but with --all:\n{_not_shown(result, all_)}"
+    return f"{head(result)}\n\n{text.table(header(result), told, left=4)}{note}"
+
+
+def _not_shown(result: Recorded, all_: list[tuple[str, str, str, str]]) -> str:
+    """Return how many metrics are none or 0, and which others mean nothing of the run, and why."""
+    there = [row[0] for row in all_ if _happened(result, row)]
+    none = len(all_) - len(there)
+    lines = [f"  {text.counted(none, 'metric')} that {'is' if none == 1 else 'are'} none or 0"]
+    told = applicable.without_meaning(result)
+    for why in dict.fromkeys(told.values()):
+        if names := [name for name in there if told.get(name) == why]:
+            lines.append(f"  {', '.join(names)}: {why}")
+    columns = text.width()
+    return "\n".join(
+        textwrap.fill(line, columns, subsequent_indent="    ")
+        for line in (lines if none else lines[1:])
+    )
+
+
+def _is_split(metrics: dict[str, dict[str, Any]]) -> bool:
+    """Return whether metrics of throughput are none because flows cross the bottleneck in part."""
+    known = metrics["bottleneck_gbps"]["values"], metrics["aggregate_gbps"]["values"]
+    return any(through is None and all_ is not None for through, all_ in zip(*known, strict=True))
+
+
+def head(result: Recorded) -> str:
+    """Return title, changes, scheme, replications, seed and how the run ended, a line each."""
+    summary = result.summary
+    preset = f" ({summary['preset']})" if summary["preset"] else ""
+    many = text.counted(summary["replications"], "replication")
+    called = summary["title"] or summary["scenario"]
+    lines = [called, f"scheme {summary['scheme']}{preset}, {many}, seed {summary['seed']}"]
+    changed = changed_words(result.name, result.config)
+    lines += [f"changed: {changed}"] if changed else []
+    return "\n".join([*lines, *endings.lines(summary, drains=facts(result).drains)])
+
+
+def changed_words(name: str, config: str, but: Collection[str] = ()) -> str:
+    """Return in what a scenario differs from the shipped one of its name, in a line.
+
+    Keys in `but`, which vary, are left out. Empty where nothing differs.
+    """
+    told = [each for each in changes.of_shipped(name, config) if each.partition("=")[0] not in but]
+    more = f" and {len(told) - MOST_CHANGED} more" if len(told) > MOST_CHANGED else ""
+    return ", ".join(told[:MOST_CHANGED]) + more
+
+
+def header(result: Recorded) -> tuple[str, str, str, str]:
+    """Return the titles of the columns of `rows`."""
+    value = "value" if result.summary["replications"] == 1 else "median [min..max]"
+    return ("metric", "meaning", "unit", value)
+
+
+def rows(result: Recorded) -> list[tuple[str, str, str, str]]:
+    """Return, for each metric, its name, meaning, unit and values."""
+    metrics = result.summary["metrics"]
+    hot = bool(facts(result).hotspots)
+    titles = {entry["name"]: entry["title"] for entry in catalogue.metrics()}
+    return [
+        (name, titles.get(name, ""), metric["unit"], _value(metrics, name, hot))
+        for name, metric in metrics.items()
+    ]
+
+
+def telling(result: Recorded) -> list[tuple[str, str, str, str]]:
+    """Return the rows of metrics that mean something of a run.
+
+    Without what a run does not have, and without counts of what never happened in it. Where flows
+    end, their completion comes first.
+    """
+    without = applicable.without_meaning(result)
+    kept = [row for row in rows(result) if _happened(result, row) and row[0] not in without]
+    first = [row for name in OF_ENDING for row in kept if row[0] == name]
+    return [*first, *(row for row in kept if row not in first)]
+
+
+def _happened(result: Recorded, row: tuple[str, str, str, str]) -> bool:
+    name, value = row[0], row[-1]
+    counted = name not in UNLESS_ZERO or any(result.summary["metrics"][name]["values"])
+    return value not in NOTHING and counted
+
+
+def _value(metrics: dict[str, dict[str, Any]], name: str, hot: bool) -> str:
+    metric = metrics[name]
+    if not hot and metric["median"] is None and name in OF_HOTSPOT:
+        return "no hotspot"
+    return text.spread(metric, name, at_least=endings.is_lower_bound(metrics, name))

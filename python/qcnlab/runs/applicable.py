@@ -1,0 +1,104 @@
+"""Which metrics mean something of a run: it depends on its hotspots, its traffic and its ports.
+
+The others are computed all the same; they stand in `summary.json` and behind ``--all``.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from qcnlab.runs.recorded import Recorded
+
+OF_ENDING = (
+    "fct_mean_ms", "fct_p99_ms", "slowdown_mean", "slowdown_p99", "started", "unfinished",
+    "never_started",
+)  # fmt: skip
+"""Metrics that come first where flows end."""
+OF_HOTSPOT = ("util_before", "throughput_outside_gbps")
+"""Metrics that are about the time outside a hotspot; without one `bottleneck_gbps` has it all."""
+OF_RATES = (
+    "jain", "rate_ratio", "victim_gbps", "off_max_min", "off_proportional",
+    "throughput_outside_gbps",
+)  # fmt: skip
+"""Metrics that compare mean rates of flows; one that ends has none but its size by its time."""
+OF_SEVERAL = ("jain", "rate_ratio")
+"""Metrics that compare flows with one another."""
+OF_PORT = (
+    "util_before", "throughput_outside_gbps", "queue_mean_bytes", "queue_std_bytes",
+    "queue_max_bytes", "queue_empty_frac", "bottleneck_gbps", "victim_gbps", "rate_ratio",
+)  # fmt: skip
+"""Metrics of one port, the bottleneck, or of the flows that cross it."""
+LEAST_SHARE = 0.5
+"""A port that nobody named is the bottleneck where this part of what flows get goes through it."""
+
+
+def without_meaning(result: Recorded) -> dict[str, str]:
+    """Return the metrics that mean nothing of a run, and why.
+
+    Parameters
+    ----------
+    result : Recorded
+        A run.
+
+    Returns
+    -------
+    dict of str to str
+        The reason, as a clause, by the metric's name; a metric that the run has no value of may be
+        among them.
+    """
+    metrics = result.summary["metrics"]
+    port = result.summary["bottleneck"].get("port", "")
+    reasons: list[tuple[tuple[str, ...], str]] = []
+    if _ends(metrics):
+        reasons.append((OF_RATES, "mean rates say little of flows that end"))
+    elif result.summary["flows"] == 1:
+        reasons.append((OF_SEVERAL, "there is one flow"))
+    if not has_bottleneck(result):
+        why = (
+            f"no bottleneck is known, and {port} is one port of many; record.bottleneck in the "
+            "scenario names another"
+        )
+        reasons.append((OF_PORT, why))
+    if not tomllib.loads(result.config).get("hotspot"):
+        reasons.append((OF_HOTSPOT, "there is no hotspot"))
+    told: dict[str, str] = {}
+    for names, why in reasons:
+        told.update({name: why for name in names if name in metrics and name not in told})
+    return told
+
+
+def _ends(metrics: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Return whether flows of a size have a part in the run."""
+    return bool(metrics["started"]["max"]) if "started" in metrics else False
+
+
+def has_bottleneck(result: Recorded) -> bool:
+    """Return whether one port is the bottleneck: named, a star's, or crossed by most.
+
+    Parameters
+    ----------
+    result : Recorded
+        A run.
+
+    Returns
+    -------
+    bool
+        Of a hotspot its port is named.
+    """
+    tree, metrics = tomllib.loads(result.config), result.summary["metrics"]
+    if tree.get("hotspot") or tree.get("record", {}).get("bottleneck"):
+        return True
+    if tree.get("topology", {}).get("kind", "star") == "star":
+        return True
+    through, all_ = (_middle(metrics, name) for name in ("bottleneck_gbps", "aggregate_gbps"))
+    return through is not None and all_ is not None and through >= LEAST_SHARE * all_
+
+
+def _middle(metrics: Mapping[str, Mapping[str, Any]], name: str) -> float | None:
+    known = [each for each in metrics.get(name, {}).get("values", ()) if each is not None]
+    return median(known) if known else None

@@ -1,0 +1,107 @@
+"""When runs ended and why: at their duration, drained, or in a deadlock."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from qcnlab.catalogue import lower_bounds
+from qcnlab.printing.text import counted, duration
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+def is_lower_bound(metrics: Mapping[str, Mapping[str, Any]], name: str) -> bool:
+    """Return whether a metric of a summary is a lower bound: what it counts did not all end."""
+    count = lower_bounds().get(name)
+    return count is not None and bool(metrics[count]["max"])
+
+
+def flows(metrics: Mapping[str, Mapping[str, Any]]) -> str:
+    """Say how many flows of a size finished, and what that means; nothing where there are none."""
+    started, unfinished = metrics["started"], metrics["unfinished"]
+    if not started["max"]:
+        return ""
+    all_, left = sum(started["values"]), sum(unfinished["values"])
+    said = f"{all_ - left:,.0f} of {all_:,.0f} flows of a size finished"
+    never = sum(metrics["never_started"]["values"]) if "never_started" in metrics else 0
+    if never:
+        said += f", and {never:,.0f} more never started"
+    if not left:
+        return f"{said}."
+    return (
+        f"{said}. Those that did not count with their time\nup to the end of the run, or alone "
+        "if that is more: completion times and slowdowns after >= are lower bounds."
+    )
+
+
+def deadlocked(summary: Mapping[str, Any]) -> list[int]:
+    """Return the replications that ended in a deadlock."""
+    return [i for i, end in enumerate(summary["ends"]) if end["why"] == "deadlock"]
+
+
+def lines(summary: Mapping[str, Any], *, drains: bool) -> list[str]:
+    """Say in words when the replications of a run ended, where that is not simply its duration.
+
+    Parameters
+    ----------
+    summary : mapping
+        A run's summary.
+    drains : bool
+        Whether the scenario has `drain = true`.
+
+    Returns
+    -------
+    list of str
+        No line for a run that lasted its duration as it was meant to.
+    """
+    ends = summary["ends"]
+    said = []
+    if drains:
+        said += _drained(summary)
+    for replication, end in enumerate(ends):
+        if end["why"] == "deadlock":
+            where = f"replication {replication}: " if len(ends) > 1 else ""
+            said.append(where + deadlock(end))
+    return said
+
+
+def deadlock(end: Mapping[str, Any]) -> str:
+    """Say in words where and when a run stood still."""
+    circle = end["circle"]
+    return (
+        f"deadlock found at {duration(end['end_s'])}: {', '.join(circle)} stopped by PAUSE, each "
+        "waiting for the next and the last for the first; the last of them was stopped at "
+        f"{duration(end['closed_s'])}. Tables and metrics are of the time before."
+    )
+
+
+def _drained(summary: Mapping[str, Any]) -> list[str]:
+    ends = summary["ends"]
+    drained = [end["end_s"] for end in ends if end["why"] == "drained"]
+    over = [i for i, end in enumerate(ends) if end["why"] == "duration"]
+    said = []
+    if drained:
+        many = f"{counted(len(drained), 'replication')} of {len(ends)} drained, " if over else ""
+        said.append(f"{many or 'drained, '}end at {_range(drained)}")
+    if over:
+        unfinished = [summary["metrics"]["unfinished"]["values"][i] for i in over]
+        left = (
+            f"{min(unfinished):g} to {max(unfinished):g}"
+            if min(unfinished) < max(unfinished)
+            else f"{unfinished[0]:g}"
+        )
+        metric = summary["metrics"].get("never_started")
+        never = sum(metric["values"][i] for i in over) if metric else 0
+        more = f" and {never:,.0f} never started" if never else ""
+        at = duration(ends[over[0]]["end_s"])
+        who = "" if len(over) == len(ends) else f"{counted(len(over), 'replication')} "
+        said.append(
+            f"{who}not drained: stopped at {at}, the duration, with {left} flows unfinished{more}"
+        )
+    return said
+
+
+def _range(seconds: Sequence[float]) -> str:
+    low, high = duration(min(seconds)), duration(max(seconds))
+    return low if low == high else f"{low} to {high}"

@@ -1,0 +1,183 @@
+"""Collective operations: what `qcnlab run` and `qcnlab collective` tell of them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import qcnlab
+from qcnlab.printing import text
+from qcnlab.results.collectives import PARTS
+
+if TYPE_CHECKING:
+    from conftest import CommandLine
+
+RING = "ring-all-reduce-8-ranks-star-100g"
+SLOW = "all-reduce-one-slow-link-dcqcn-100g"
+PACKET, HEADERS = 4158, 62
+"""A part of 1 MB is 244 packets of 4096 octets and one of 576, each with 62 of headers."""
+
+
+def ps(seconds: float) -> int:
+    return round(seconds * 1e12)
+
+
+def message(octets: int) -> int:
+    """Return how long a message alone takes over two links of 100 Gb/s and 1 us, ps, by hand."""
+    payload = PACKET - HEADERS
+    full, rest = divmod(octets, payload)
+    # 80 ps an octet. The last packet waits for the one before it on the second link.
+    return 80 * (full * PACKET + PACKET + (rest + HEADERS)) + 2_000_000
+
+
+@pytest.fixture(scope="module")
+def ring() -> qcnlab.Result:
+    return qcnlab.run(qcnlab.load(RING), reps=1)
+
+
+def test_a_ring_takes_its_steps_and_its_parts_are_the_whole(ring: qcnlab.Result) -> None:
+    (record,) = ring.collectives().records()
+    assert (record["operation"], record["algorithm"], record["ranks"]) == ("all_reduce", "ring", 8)
+    assert record["messages"] == record["messages_received"] == 8 * 14
+    assert ps(record["lower_bound_s"]) == 14 * message(1_000_000)
+    assert record["ratio"] == pytest.approx(record["completion_s"] / record["lower_bound_s"])
+    parts = record["slowest"]["parts"]
+    assert set(parts) == set(PARTS)
+    assert sum(map(ps, parts.values())) == ps(record["completion_s"])
+    assert ps(parts["serialisation_s"] + parts["propagation_s"]) == 14 * message(1_000_000)
+    for link in record["slowest"]["chain"]:
+        assert sum(map(ps, link["parts"].values())) <= ps(link["until_s"] - link["start_s"]) + 1
+    algorithm = 8 * 8e6 / record["completion_s"]
+    assert record["algorithm_bandwidth_bps"] == pytest.approx(algorithm)
+    assert record["bus_bandwidth_bps"] == pytest.approx(algorithm * 14 / 8)
+
+
+def test_times_are_those_of_the_table_of_flows(ring: qcnlab.Result) -> None:
+    (record,) = ring.collectives().records()
+    flows = ring.flows.to_polars()
+    assert len(flows) == record["messages"]
+    assert record["began_s"] == flows["start_s"].min()
+    # The table's times end with the acknowledgement: 66 octets twice, and 2 us.
+    last = record["began_s"] + record["completion_s"]
+    assert ps(flows["finished_s"].max() - last) == 2 * 66 * 80 + 2_000_000
+    (round_,) = record["rounds"]
+    assert max(round_["ranks_completed_s"]) == pytest.approx(last, abs=1e-13)
+
+
+def test_the_slow_link_is_named(cli: CommandLine) -> None:
+    done = cli("run", SLOW, "-o", "slow")
+    assert done.returncode == 0, done.stderr
+    assert "all_reduce (ring) of 8 MB among 8 ranks" in done.stdout
+    assert "most where the busiest port is spine1->leaf2" in done.stdout
+    told = cli("collective", "slow")
+    assert told.returncode == 0, told.stderr
+    assert "the busiest port of its way is spine1->leaf2" in told.stdout
+    assert "waiting at the sender, not told apart" in told.stdout
+    assert "--all shows them" in told.stdout
+    assert "--all shows them" not in cli("collective", "slow", "--all").stdout
+    read = json.loads(cli("collective", "slow", "--json").stdout)
+    (record,) = read["collectives"]
+    assert record["slowest"]["ports"][0]["port"] == "spine1->leaf2"
+    assert record == json.loads((cli.folder / "slow/summary.json").read_text())["collectives"][0]
+
+
+def test_an_operation_that_did_not_end_is_told(cli: CommandLine) -> None:
+    done = cli("run", RING, "-s", "duration=500 us", "-o", "cut")
+    assert "did not end" in done.stdout and "messages came" in done.stdout
+    told = cli("collective", "cut")
+    assert told.returncode == 1
+    assert "did not end" in told.stdout and "host1->host2#" in told.stdout
+
+
+def test_replications_stand_together() -> None:
+    scenario = qcnlab.load(RING).with_("traffic.placement=random", "traffic.start_jitter=5 us")
+    operations = qcnlab.run(scenario, reps=3).collectives()
+    assert [record["replication"] for record in operations.records()] == [0, 1, 2]
+    hosts = [tuple(record["hosts"]) for record in operations.records()]
+    assert len(set(hosts)) == 3 and {tuple(sorted(each)) for each in hosts} == {
+        tuple(f"host{number}" for number in range(1, 9))
+    }
+    worst = max(record["completion_s"] for record in operations.records())
+    assert f"{text.duration(worst)} in the slowest replication" in operations.short()
+
+
+def test_replications_that_did_not_end_are_told_beside_those_that_did(ring: qcnlab.Result) -> None:
+    (record,) = ring.collectives().records()
+    unfinished: dict[str, Any] = {
+        "completion_s": None,
+        "messages_received": 40,
+        "waiting_for": {"under_way": 3, "first": "host1->host2#9"},
+    }
+    slower = {"completion_s": 2 * record["completion_s"], "ratio": 2 * record["ratio"]}
+    changes: tuple[dict[str, Any], ...] = ({}, slower, unfinished)
+    records = [{**record, **change, "replication": k} for k, change in enumerate(changes)]
+    other = {**record, "traffic": 1, "size_bytes": 1000}
+    summary = {**ring.summary, "collectives": [*records, other]}
+    told = qcnlab.Result(ring.config, summary, {}, ring.table).collectives().short().splitlines()
+    title = "all_reduce (ring) of 8 MB among 8 ranks, traffic.0"
+    assert told[:2] == [
+        f"{title}: did not end in 1 of 3 replications",
+        "  40 of 112 messages came; 3 were under way, the first host1->host2#9",
+    ]
+    best, worst = (text.duration(each["completion_s"]) for each in (record, records[1]))
+    assert told[2] == f"  {worst} in the slowest replication; {best} at best"
+    assert told[3].startswith(f"  {text.number(2 * record['ratio'])} times the lower bound")
+    assert "all_reduce (ring) of 1 KB among 8 ranks, traffic.1" in told
+
+
+def test_ranks_are_those_of_the_slowest_round() -> None:
+    scenario = qcnlab.load(RING).with_("traffic.rounds=3", "traffic.start_jitter=5 us")
+    operations = qcnlab.run(scenario, reps=1).collectives()
+    (record,) = operations.records()
+    number = max(range(3), key=lambda round_: record["rounds"][round_]["completion_s"])
+    slow = record["rounds"][number]
+    longest = max(slow["ranks_completed_s"]) - slow["began_s"]
+    header, _, first = operations.text().split("took of round ")[1].splitlines()[:3]
+    assert header == str(number)
+    assert first.split()[0] == str(slow["slowest_rank"])
+    assert first.endswith(text.duration(round(longest, 12)))
+
+
+def test_several_operations_are_told_apart() -> None:
+    two = qcnlab.Scenario.from_toml(
+        """
+duration = "2 ms"
+drain = true
+[topology]
+kind = "switch"
+hosts = 4
+rate = "100 Gb/s"
+delay = "1 us"
+[[traffic]]
+arrivals = "collective"
+transport = "roce"
+operation = "all_gather"
+ranks = "host1, host2"
+size = "100 KB"
+frame = "1500 B"
+[[traffic]]
+arrivals = "collective"
+transport = "roce"
+operation = "broadcast"
+ranks = "host3, host4"
+size = "100 KB"
+frame = "1500 B"
+start = "10 us"
+[scheme]
+name = "none"
+"""
+    )
+    first, other = qcnlab.run(two, reps=1).collectives().records()
+    assert (first["traffic"], first["hosts"]) == (0, ["host1", "host2"])
+    assert (other["traffic"], other["hosts"], other["began_s"]) == (1, ["host3", "host4"], 1e-5)
+    assert other["bus_bandwidth_bps"] == other["algorithm_bandwidth_bps"]
+
+
+def test_runs_without_operations_say_so(result: qcnlab.Result, cli: CommandLine) -> None:
+    with pytest.raises(qcnlab.Error, match='none of its traffic has arrivals = "collective"'):
+        result.collectives()
+    result.save(cli.folder / "plain")
+    done = cli("collective", "plain")
+    assert done.returncode == 2 and "has no collective operations" in done.stderr
