@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import random
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ from spray_fabric import IrnSprayFabric, SprayFabric, SpraySetting
 SPINES = 3
 TEN = 10_000_000_000
 
-Ways = list[tuple[str, ...]]
+Ways = Sequence[tuple[str, ...]]
 
 
 def drawn(
@@ -39,9 +40,12 @@ def drawn(
     links |= {(f"b{i}", "leaf2"): wire(100_000) for i in (1, 2)}
     for spine in range(SPINES):
         links |= {(leaf, f"spine{spine}"): wire(spread) for leaf in ("leaf1", "leaf2")}
-    messages, ways = [], []
+    messages: list[Message] = []
+    ways: list[Ways] = []
     for i in (1, 2):
-        own = [(f"a{i}", "leaf1", f"spine{spine}", "leaf2", f"b{i}") for spine in range(SPINES)]
+        own: Ways = [
+            (f"a{i}", "leaf1", f"spine{spine}", "leaf2", f"b{i}") for spine in range(SPINES)
+        ]
         start = 1_000_000_000 + draw.randrange(20_000_000)
         messages.append(Message(f"a{i}", f"b{i}", draw.randrange(30_000, 70_000), start, own[0]))
         ways.append(own)
@@ -101,7 +105,10 @@ def test_selective_repeat(*, queue_bytes: int, wait: int, threshold: int, seed: 
     setting = SpraySetting(
         links=links, queue_bytes=queue_bytes, threshold=threshold, wait=wait, window_bytes=40_000
     )
-    keys = {"reordering_threshold": threshold, "reordering_window": f"{wait} ps"}
+    keys: dict[str, str | int] = {
+        "reordering_threshold": threshold,
+        "reordering_window": f"{wait} ps",
+    }
     ours = told(run(setting, messages, ways, recovery="selective_repeat", **keys))
     assert agrees(ours, IrnSprayFabric, setting, messages, ways)
     needless = sum(row[3] for row in ours)
