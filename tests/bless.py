@@ -33,12 +33,12 @@ PARTS = {
     "digests": Part(
         (*CARGO, "--test", "digests"),
         ("crates/lab/tests/digests.txt",),
-        "results have changed: CHANGELOG.md says why, under **Changed results**",
+        "results have changed: docs/reference/changed-results.md says why",
     ),
     "hotspot": Part(
         (*CARGO, "--test", "hotspot"),
         ("crates/lab/tests/hotspot.txt",),
-        "results have changed: CHANGELOG.md says why, under **Changed results**",
+        "results have changed: docs/reference/changed-results.md says why",
     ),
     "refusals": Part((*CARGO, "--test", "refusals"), ("crates/lab/tests/refusals",)),
     "mib": Part((*CARGO, "--lib", "mib"), ("docs/reference/mib.md",)),

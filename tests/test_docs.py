@@ -70,13 +70,13 @@ def test_the_rooms_of_the_architecture_exist() -> None:
             assert any((root / each).exists() for root in roots for each in names), (folder, word)
 
 
-def test_renamed_keys_stand_in_the_changelog() -> None:
+def test_renamed_keys_stand_in_the_history() -> None:
     source = (ROOT / "crates/lab/src/scenario/renamed.rs").read_text(encoding="utf-8")
     keys, kinds = source.split("FORMER_TRAFFIC", 1)
     renamed = re.findall(r'\("[^"]*", "(\w+)", "(\w+)"\)', keys)
     former = re.findall(r'\("(\w+)", "\w+", "(\w+)"\)', kinds)
     assert renamed and former
-    log = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    log = (ROOT / "docs/reference/changed-results.md").read_text(encoding="utf-8")
     for old, new in renamed:
         rows = [line for line in log.splitlines() if line.startswith("|") and f"`{old}`" in line]
         assert any(re.search(rf"\b{new}\b", row) for row in rows), f"{old} -> {new}"
