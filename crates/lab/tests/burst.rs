@@ -24,7 +24,7 @@ proptest! {
         // FECN limits to C/10 from the start, and its first probe comes back after the end.
         let text = format!(
             "duration = \"7 ms\"\n[topology]\nkind = \"star\"\nsources = 1\nrate = \"10 Gb/s\"\nrtt = \"10 ms\"\n\
-             buffer = \"1 MB\"\n[[adapter]]\nonly = \"source1\"\nburst = \"{burst} B\"\n[[traffic]]\nkind = \
+             buffer = \"1 MB\"\n[[adapter]]\nonly = \"source1\"\nburst = \"{burst} B\"\n[[traffic]]\narrivals = \
              \"saturated\"\nframe = \"{frame} B\"\n[record]\nthroughput_bin = \"{bin} ps\"\n[scheme]\nname = \
              \"fecn\"\n[scheme.cp]\nstart_flows = 10\ninterval = \"1 s\"\n[scheme.rp]\nstart_flows = 10\nprobe_every = \"1 s\"\n"
         );
