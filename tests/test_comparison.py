@@ -40,6 +40,8 @@ def test_runs_are_named_by_what_differs(two: list[qcnlab.Result]) -> None:
         qcnlab.compare(two[:1])
     with pytest.raises(AnalysisError, match="there is no metric 'speed'"):
         qcnlab.compare(two, metrics=["speed"])
+    with pytest.raises(AnalysisError, match="'dropz'; did you mean drops"):
+        qcnlab.compare(two, metrics=["dropz"])
 
 
 def test_unfinished_flows_stand_beside_what_depends_on_them(two: list[qcnlab.Result]) -> None:

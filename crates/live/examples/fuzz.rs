@@ -66,10 +66,31 @@ fn peak() -> u64 {
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
-fn argument(name: &str, default: u64) -> u64 {
-    let all: Vec<String> = std::env::args().collect();
-    let value = all.iter().position(|argument| argument == name).and_then(|at| all.get(at + 1));
-    value.map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name} takes a whole number, not {text}")))
+const USAGE: &str = "Fuzz a live network at full rate; Linux, root or user namespaces.
+
+usage: fuzz [--seconds N] [--round N] [--seed N]
+
+  --seconds N  how long in all [600]
+  --round N    seconds of each network, which has a seed of its own [30]
+  --seed N     seed of the first [1]
+
+Ends with 1 where a stream was damaged or stood still, or memory grew.";
+
+/// What the command line asks for: seconds, seconds of a round, the first seed; `None`: help.
+fn asked(mut words: impl Iterator<Item = String>) -> Result<Option<[u64; 3]>, String> {
+    let mut values = [600, 30, 1];
+    while let Some(word) = words.next() {
+        let at = match word.as_str() {
+            "-h" | "--help" => return Ok(None),
+            "--seconds" => 0,
+            "--round" => 1,
+            "--seed" => 2,
+            _ => return Err(format!("there is no option {word}")),
+        };
+        let text = words.next().ok_or_else(|| format!("{word} takes a whole number"))?;
+        values[at] = text.parse().map_err(|_| format!("{word} takes a whole number, not {text}"))?;
+    }
+    Ok(Some(values))
 }
 
 /// Signals that reaction points heard.
@@ -78,7 +99,17 @@ fn heard(run: &LiveRun) -> u64 {
 }
 
 fn main() -> ExitCode {
-    let (seconds, round, first) = (argument("--seconds", 600), argument("--round", 30), argument("--seed", 1));
+    let [seconds, round, first] = match asked(std::env::args().skip(1)) {
+        Ok(Some(values)) => values,
+        Ok(None) => {
+            println!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        Err(fault) => {
+            eprintln!("fuzz: {fault}; `fuzz --help` has the options");
+            return ExitCode::from(2);
+        }
+    };
     let round = round.min(seconds).max(1);
     if let Err(error) = prepare_process() {
         eprintln!("fuzz: {error}");

@@ -84,10 +84,16 @@ class Comparison:
         }
         self.labels = list(labels) or _labels(self.results, self.differences)
         self.metrics = list(metrics) or self._shown()
+        from difflib import get_close_matches
+
         known = {entry["name"] for entry in catalogue.metrics()}
         for name in self.metrics:
             if name not in known:
-                raise AnalysisError(f"there is no metric '{name}'; `qcnlab list metrics` has them")
+                near = get_close_matches(name, sorted(known), n=1)
+                meant = f"did you mean {near[0]}? " if near else ""
+                raise AnalysisError(
+                    f"there is no metric '{name}'; {meant}`qcnlab list metrics` has them"
+                )
             for label, result in zip(self.labels, self.results, strict=True):
                 if name not in result.summary["metrics"]:
                     raise AnalysisError(f"{label} was written without '{name}': run it again")
