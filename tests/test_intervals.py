@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from math import comb
 
 import pytest
 
 import qcnlab
 from conftest import HOTSPOT, SHORT_FLAGS, CommandLine
+from qcnlab.runs import intervals
 from qcnlab.runs.intervals import Interval, of_difference, of_median
 
 pytest.importorskip("scipy")
@@ -62,6 +64,34 @@ def test_points_of_a_sweep_are_paired(short: qcnlab.Scenario) -> None:
     seeds = qcnlab.sweep(short, vary={"seed": [1, 2]}, reps=1)
     with pytest.raises(qcnlab.AnalysisError, match="different seeds have no pairs"):
         seeds.difference(1, 0, "drops")
+
+
+@pytest.mark.parametrize(
+    ("level", "count"), [(0.49, 2), (0.5, 3), (0.74, 3), (0.75, 4), (0.9, 5), (0.95, 6), (0.99, 8)]
+)
+def test_an_interval_takes_as_many_values_as_its_level_asks(level: float, count: int) -> None:
+    """All n on one side: once in 2^(n - 1) times."""
+    values = [float(value) for value in range(count)]
+    assert intervals.least(level) == count
+    assert (of_median(values, level).low, of_median(values, level).high) == (0, count - 1)
+    if count > 2:
+        assert of_median(values[1:], level).low is None
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, 1.5, -0.1, math.nan])
+def test_a_level_that_is_none_is_refused(level: float) -> None:
+    with pytest.raises(qcnlab.AnalysisError, match="lies between 0 and 1"):
+        intervals.least(level)
+
+
+def test_sweeps_have_intervals_from_what_the_level_asks(short: qcnlab.Scenario) -> None:
+    swept = qcnlab.sweep(short, vary={"scheme.cp.w": [2, 4]}, reps=3)
+    assert f"{swept.interval(0, 'queue_mean_bytes', 0.5)}" in swept.text(
+        200, ["queue_mean_bytes"], level=0.5
+    )
+    text = swept.text(200, ["queue_mean_bytes"], level=0.99)
+    assert "Median [least..largest] where there are fewer than 8 runs." in text
+    assert "confidence interval" not in text
 
 
 def test_compare_shows_intervals_and_differences(cli: CommandLine) -> None:

@@ -22,25 +22,48 @@ if TYPE_CHECKING:
 
 LEVEL = 0.95
 """The share of intervals that hold the true median."""
-LEAST = 6
-"""So many values an interval of 95 % takes: six lie on one side of the median once in 32 times."""
 
 
 def least(level: float) -> int:
     """Return how many values an interval of a median takes at least.
 
     All n values lie on one side of the median once in 2^(n - 1) times, so from their first to their
-    last they hold it with a chance of 1 - 2^(1 - n).
+    last they hold it with a chance of 1 - 2^(1 - n), which must exceed the level.
+
+    Parameters
+    ----------
+    level : float
+        The confidence level, above 0 and below 1.
+
+    Returns
+    -------
+    int
+        Two or more values.
+
+    Raises
+    ------
+    AnalysisError
+        For a level that is none.
 
     Examples
     --------
     >>> least(0.95), least(0.9), least(0.5)
-    (6, 5, 2)
+    (6, 5, 3)
     """
+    _check_level(level)
     count = 2
-    while 1 - 2.0 ** (1 - count) < level:
+    while 1 - 2.0 ** (1 - count) <= level:
         count += 1
     return count
+
+
+def _check_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise AnalysisError(f"a confidence level lies between 0 and 1; {level} does not")
+
+
+LEAST = least(LEVEL)
+"""So many values an interval of 95 % takes."""
 
 
 def too_few(replications: int) -> str | None:
@@ -155,8 +178,7 @@ def of_mean(values: Sequence[float | None], level: float = LEVEL) -> Interval:
 
 
 def _known(values: Sequence[float | None], level: float) -> list[float]:
-    if not 0 < level < 1:
-        raise AnalysisError(f"a confidence level lies between 0 and 1; {level} does not")
+    _check_level(level)
     return [value for value in values if value is not None]
 
 

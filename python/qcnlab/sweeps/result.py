@@ -386,11 +386,12 @@ class Sweep:
             For a metric that is not there.
         """
         head, left, rows, notes = self._table(metrics, columns, level)
-        if level is not None and max(self.runs) >= intervals.LEAST:
+        if level is not None and max(self.runs) >= intervals.least(level):
             about = f"Median [its confidence interval, {100 * level:g} %] of so many runs."
             notes = [about, *notes]
-        if level is not None and min(self.runs) < intervals.LEAST:
-            about = f"Median [least..largest] where there are fewer than {intervals.LEAST} runs."
+        if level is not None and min(self.runs) < intervals.least(level):
+            few = f"fewer than {intervals.least(level)} runs"
+            about = f"Median [least..largest] where there are {few}."
             notes = [about, *notes]
         if self.precision is not None:
             notes = [*notes, self._reached(self.precision)]
@@ -520,7 +521,7 @@ class Sweep:
 
     def _cell(self, point: int, name: str, level: float | None = None) -> str:
         at_least = self.is_lower_bound(point, name)
-        if level is not None and self.runs[point] >= intervals.LEAST:
+        if level is not None and self.runs[point] >= intervals.least(level):
             return ">= " * at_least + str(self.interval(point, name, level))
         return text.spread(self.over(point, name), name, at_least=at_least)
 
