@@ -301,14 +301,14 @@ def longest(ranks: list[Rank], plan: Schedule, overhead: int, way: list[int]) ->
     begin: dict[tuple[int, int], int] = {}
     end: dict[tuple[int, int], int] = {}
     positions = {message.position: number for number, message in enumerate(plan.messages)}
-    todo = [(rank, at) for rank in range(3) for at in range(len(ranks[rank].kinds))]
-    while todo:
-        rank, at = position = todo.pop(0)
+    pending = [(rank, at) for rank in range(3) for at in range(len(ranks[rank].kinds))]
+    while pending:
+        rank, at = position = pending.pop(0)
         befores = [(rank, each) for each in ranks[rank].after.get(at, ())]
         begun = [(rank, each) for each in ranks[rank].begun.get(at, ())]
         send = plan.matches.sends.get(position)
         if any(each not in end for each in (*befores, *begun, *([send] if send else []))):
-            todo.append(position)
+            pending.append(position)
             continue
         start = max([0, *(end[each] for each in befores), *(begin[each] for each in begun)])
         begin[position] = start
