@@ -369,16 +369,30 @@ def export_sonic(
             help="Model of all switches, such as ACS-MSN4700: it says what a pool holds.",
         ),
     ] = None,
+    onto: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--onto",
+            metavar="[DEVICE=]FILE",
+            help="Write only what changes in these configurations, files or folders, by their own "
+            "names; may be repeated.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Write CONFIG_DB of SONiC switches.
 
     A folder for each switch, with the rows that the scenario says: ports, cables, neighbours,
-    pools, profiles, PFC, WRED, watchdogs, weights. qcnlab import sonic reads them again.
+    pools, profiles, PFC, WRED, watchdogs, weights. qcnlab import sonic reads them again. With
+    --onto only the fields that differ from what the fabric has.
     """
-    from qcnlab.formats.sonic import exporting as sonic
+    from qcnlab.formats.lines import FormatError
+    from qcnlab.formats.sonic import exporting, patching
 
-    told(sonic.convert(scenario, out, hwsku), as_json)
+    if onto and hwsku:
+        raise FormatError("--hwsku is for switches without files: those of --onto say their model")
+    made = patching.patch(scenario, onto, out) if onto else exporting.convert(scenario, out, hwsku)
+    told(made, as_json)
 
 
 @exporting.command("mlxconfig")

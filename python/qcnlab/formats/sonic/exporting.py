@@ -42,13 +42,13 @@ class Site:
     report : Report
         Where everything is told.
     hwsku : str, optional
-        The model of all switches.
+        The model of the switch that is exported.
     """
 
     tree: dict[str, Any]
     network: dict[str, Any]
     report: Report
-    hwsku: str | None
+    hwsku: str | None = None
     links: dict[str, list[tuple[str, int, int]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -104,32 +104,67 @@ def convert(source: str, out: Path, hwsku: str | None) -> Report:
     FormatError
         If the folder is there, or a switch has something that no row can say.
     """
-    scenario = api.load(source)
-    site = Site(
-        tomllib.loads(scenario.to_toml()), json.loads(scenario._core.network()), Report(), hwsku
-    )
+    site = site_of(api.load(source))
     if out.exists():
         raise FormatError(f"'{out}' is there already: name a new folder with -o")
     names = [node["name"] for node in site.network["nodes"] if node["role"] == "switch"]
     if not names:
         raise FormatError(f"{source}: it has no switch")
-    made = {name: _switch(site, name) for name in names}
+    write({name: rows_of(site, name, hwsku) for name in names}, out, site.report)
+    return site.report
+
+
+def site_of(scenario: api.Scenario) -> Site:
+    """Return a scenario as its export reads it.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        With or without switches.
+    """
+    network = json.loads(scenario._core.network())
+    return Site(tomllib.loads(scenario.to_toml()), network, Report())
+
+
+def write(made: dict[str, Tables], out: Path, report: Report) -> None:
+    """Write the tables of switches, a folder for each, and finish the report.
+
+    Parameters
+    ----------
+    made : dict
+        Tables by the switches' names.
+    out : Path
+        The folder of all.
+    report : Report
+        Gets a line for each file.
+    """
     for name, tables in made.items():
         folder = out / name
         folder.mkdir(parents=True)
         path = folder / "config_db.json"
         path.write_text(json.dumps(tables, indent=2) + "\n", encoding="utf-8")
         count = sum(len(rows) for rows in tables.values())
-        site.report.written.append((str(path), f"{counted(count, 'row')} to merge"))
-    site.report.not_modelled.append(
+        report.written.append((str(path), f"{counted(count, 'row')} to merge"))
+    report.not_modelled.append(
         ("[[traffic]], [scheme], [record]", "no switch's: qcnlab export mlxconfig has the hosts'")
     )
-    site.report.mapped = together(site.report.mapped)
-    site.report.not_modelled = together(site.report.not_modelled)
-    return site.report
+    report.mapped = together(report.mapped)
+    report.not_modelled = together(report.not_modelled)
 
 
-def _switch(site: Site, name: str) -> Tables:
+def rows_of(site: Site, name: str, hwsku: str | None) -> Tables:
+    """Return the rows of CONFIG_DB that a scenario says of a switch.
+
+    Parameters
+    ----------
+    site : Site
+        The scenario. Its report gets what was said, and what no row can say.
+    name : str
+        The switch.
+    hwsku : str, optional
+        Its model.
+    """
+    site.hwsku = hwsku
     localhost = {"hostname": name} | ({"hwsku": site.hwsku} if site.hwsku else {})
     tables: Tables = {"DEVICE_METADATA": {"localhost": localhost}}
     for table in ("PORT", "CABLE_LENGTH", "DEVICE_NEIGHBOR"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from qcnlab.files.outputs import SCENARIO, writable
@@ -81,13 +81,8 @@ def convert(words: Sequence[str], out: Path, options: Options) -> Report:
         )
     report = Report()
     fabric = read(words, report)
-    text = "\n".join(
-        [
-            MARK,
-            f"# switches: {len(fabric.switches)}; adapters: {len(fabric.adapters)}",
-            "",
-            *_tables(fabric, time_text(duration), time_text(reaction), options, report),
-        ]
+    text, _ = scenario_of(
+        fabric, replace(options, duration=time_text(duration), reaction=time_text(reaction)), report
     )
     check(text, words[0])
     report.mapped = together(report.mapped)
@@ -98,10 +93,25 @@ def convert(words: Sequence[str], out: Path, options: Options) -> Report:
     return report
 
 
-def _tables(
-    fabric: Fabric, duration: str, reaction: str, options: Options, report: Report
-) -> list[str]:
+def scenario_of(fabric: Fabric, options: Options, report: Report) -> tuple[str, Network]:
+    """Return the scenario of a fabric as TOML, and the network that its switches name.
+
+    Parameters
+    ----------
+    fabric : Fabric
+        As its files describe it.
+    options : Options
+        What the files do not say.
+    report : Report
+        Gets what each value became, and what nothing says.
+    """
     net = network.network(fabric, report)
+    counts = f"# switches: {len(fabric.switches)}; adapters: {len(fabric.adapters)}"
+    return "\n".join([MARK, counts, "", *_tables(fabric, net, options, report)]), net
+
+
+def _tables(fabric: Fabric, net: Network, options: Options, report: Report) -> list[str]:
+    duration, reaction = options.duration, options.reaction
     classes = mapping.lossless(fabric, net)
     used = classes[0] if classes else 0
     if not classes:
