@@ -14,7 +14,7 @@ import pytest
 
 from conftest import ROOT
 from made_up_book import CASE, book, claim, row
-from qcnlab.book import BookError, load
+from qcnlab.book import BookError, load, runner
 from qcnlab.book.cases import Hot
 from qcnlab.book.variants import Part
 from qcnlab.infer import progress, scoring, space
@@ -322,6 +322,8 @@ def test_rows_share_what_does_not_change_them(paper: Path, tmp_path: Path) -> No
     assert (runs, round(seconds, 9)) == (6, round(6 * 0.2 * scoring.SECONDS, 9))
     judge.score([(0, 0, 0, 0)], 1)
     assert judge.runs == 2
+    # Thousands of cases with their traces would fill the memory.
+    assert runner._opened.cache_info().currsize == 0
     assert judge.missing([(0, 0, 0, 0)], 1)[0] == 0
     judge.score([(0, 0, 0, 0), (0, 0, 0, 1)], 1)
     assert judge.runs == 4

@@ -150,6 +150,11 @@ def _opened(folder: Path, _written_ns: int) -> Result:
     return open_run(folder)
 
 
+def forget() -> None:
+    """Let go of all cases that were read, with their traces: of thousands they fill the memory."""
+    _opened.cache_clear()
+
+
 def _run(tasks: Sequence[_Task], seed: int, jobs: int | None, progress: bool | None) -> None:
     total = sum(task.cost for task in tasks)
     done = 0.0

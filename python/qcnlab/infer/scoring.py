@@ -206,6 +206,7 @@ class Judge:
                     line = {"key": key, "row": row.id, "verdicts": verdicts}
                     journal.write(json.dumps(line) + "\n")
             journal.write(json.dumps({"simulated": simulated, "took": took}) + "\n")
+        runner.forget()
         _prune(self.folder / "cases")
 
     def _case(self, chapter: Chapter, name: str, chosen: Set) -> Case:
