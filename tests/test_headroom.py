@@ -361,3 +361,26 @@ def test_the_guide_shows_what_its_commands_print(cli: CommandLine) -> None:
     assert len(shown) == 2
     for words, text in shown:
         assert cli(*words.split()).stdout == text
+
+
+def test_the_figure_has_each_sum_and_what_its_run_lost(cli: CommandLine) -> None:
+    pytest.importorskip("matplotlib")
+    from matplotlib.patches import Rectangle
+
+    from qcnlab.figures.headroom import headroom_figure
+    from qcnlab.headroom.sums import TERMS
+
+    words = ("headroom", "--rate", "100G", "--cable", "40m", "--mtu", "9216")
+    done = cli(*words, "--platform", "SN4700", "--json", "-o", "sums.png")
+    assert done.returncode == 0 and (cli.folder / "sums.png").exists()
+    told = json.loads(done.stdout)
+    (axes,) = headroom_figure(told, TERMS).axes
+    bars = [each for each in axes.patches if isinstance(each, Rectangle)]
+    for row, column in enumerate(told["sums"]):
+        own = [bar for bar in bars if abs(bar.get_y() + bar.get_height() / 2 - row) < 0.1]
+        terms = sum(term["bytes"] for term in column["terms"])
+        assert sum(bar.get_width() for bar in own) == pytest.approx(terms / 1000)
+    said = [text.get_text() for text in axes.texts if "B: " in text.get_text()]
+    assert said == ["48,772 B: 104 frames lost", "44,032 B: 120 frames lost",
+                    "87,552 B: nothing lost"]  # fmt: skip
+    assert cli(*words, "-o", "sums.gif").returncode == 2

@@ -441,3 +441,22 @@ def test_damaged_values_are_findings_or_one_line(tmp_path: Path, seed: int) -> N
             check([str(tmp_path)])
         except FormatError as fault:
             assert "\n" not in str(fault) and len(str(fault)) < 500
+
+
+def test_the_figure_has_each_finding_and_the_least_margins(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    from qcnlab.figures.lint import lint_figure
+
+    THREE_TIERS["main"](tmp_path)
+    told = check([str(tmp_path / "mistakes")])
+    left, right = lint_figure(told).axes
+    points: Any = left.lines[0].get_xydata()
+    curve: Any = right.lines[0].get_xydata()
+    rules = [label.get_text() for label in left.get_yticklabels()]
+    devices = [label.get_text() for label in left.get_xticklabels()]
+    at = {(devices[round(x)], rules[round(y)]) for x, y in points}
+    assert at == {(each["device"], each["rule"]) for each in told["findings"]}
+    least = min(told["margins"], key=lambda each: each["ports_until_k_min"])
+    assert tuple(curve[2]) == (3, pytest.approx(least["pause_bytes"] / 3 / 1000))
+    clean, _ = lint_figure(check([str(tmp_path / "clean")])).axes
+    assert [each.get_text() for each in clean.texts] == ["no finding"]

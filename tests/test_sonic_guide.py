@@ -46,7 +46,7 @@ def test_the_page_does_what_it_says(tmp_path: Path) -> None:
     assert {line: code for line, (code, _) in told.items()} == {
         "qcnlab import sonic fabric/clean -o fabric.toml": 0,
         "qcnlab run fabric.toml": 0,
-        "qcnlab lint fabric/mistakes": 1,
+        "qcnlab lint fabric/mistakes -o findings.png": 1,
         "qcnlab lint fabric/clean": 0,
         "qcnlab export sonic fabric.toml --hwsku ACS-MSN4700 -o patch": 0,
         "qcnlab export mlxconfig fabric.toml": 0,
@@ -57,4 +57,4 @@ def test_the_page_does_what_it_says(tmp_path: Path) -> None:
     assert len(texts) == 5
     for line in squeezed("".join(texts)):
         assert line in printed
-    assert told["qcnlab lint fabric/mistakes"][1].count(": error: ") == 7
+    assert told["qcnlab lint fabric/mistakes -o findings.png"][1].count(": error: ") == 7

@@ -23,7 +23,7 @@ EXAMPLES = {
     "warmup": (f"warmup {STAR} --reps 10",),
     "headroom": (
         "headroom --rate 100G --cable 40m --mtu 9216",
-        "headroom --rate 400G --cable 300m --mtu 9216 --platform SN5640 --ports 64",
+        "headroom --rate 400G --cable 300m --mtu 9216 --platform SN5640 --ports 64 -o sums.svg",
         "headroom --rate 100G --cable 40m --mtu 9216 --scenario > headroom.toml",
     ),
     "deadlock": (
@@ -32,7 +32,11 @@ EXAMPLES = {
         f"deadlock {FABRIC} --all-pairs --failures 2 --bounce --json",
     ),
     "explain-run": ("explain-run runs/FOLDER", "explain-run runs/FOLDER --flows 10 --json"),
-    "lint": ("lint fabric", "lint leaf1.json leaf2.json host1=mlxconfig.txt --json"),
+    "lint": (
+        "lint fabric",
+        "lint fabric -o findings.svg",
+        "lint leaf1.json leaf2.json host1=mlxconfig.txt --json",
+    ),
     "advise": (
         f"advise {RACKS} --trials 20",
         f"advise {FABRIC} --cases own,failed-link --minimize queue_mean_bytes --json",

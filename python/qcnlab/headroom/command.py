@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -86,6 +87,15 @@ def headroom(
         bool,
         typer.Option("--scenario", help="Print the run that takes most headroom, as a scenario."),
     ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="FILE",
+            help="Draw the sums and what runs with them lose: .svg, .png or .pdf.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Tell how much headroom PFC takes, and confirm it by simulation.
@@ -94,6 +104,10 @@ def headroom(
     the sum of IEEE 802.1Q's annex, what a vendor gives, and what the laboratory's own switch takes,
     which runs confirm.
     """
+    if out is not None:
+        from qcnlab.files.outputs import drawable
+
+        drawable(out)
     port = sums.Port(
         rate_bps=_rate(rate),
         cable_m=_cable(cable),
@@ -112,6 +126,11 @@ def headroom(
     switch = None if platform_name is None else platform(platform_name)
     shared = shared_headroom or (switch is not None and switch.shared_headroom)
     report = _report(port, switch, ports, classes, shared)
+    if out is not None:
+        from qcnlab.figures.headroom import headroom_figure
+        from qcnlab.figures.plots import save
+
+        save(headroom_figure(report, sums.TERMS), out)
     if scenario:
         print(report["laboratory"]["worst"]["scenario"], end="")
     elif as_json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -24,6 +25,15 @@ def lint(
             metavar="FILE...", help="Files, folders of them, or DEVICE=FILE where no name tells."
         ),
     ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="FILE",
+            help="Draw the findings, and how far ECN is below PFC: .svg, .png or .pdf.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Tell what is wrong in the configurations of a fabric.
@@ -31,7 +41,16 @@ def lint(
     Files are those of qcnlab import sonic. Each finding has its file and line, why it matters, and
     the sum with its numbers. Exit code 1 if there is one.
     """
+    if out is not None:
+        from qcnlab.files.outputs import drawable
+
+        drawable(out)
     report = check(files)
+    if out is not None:
+        from qcnlab.figures.lint import lint_figure
+        from qcnlab.figures.plots import save
+
+        save(lint_figure(report), out)
     if as_json:
         print_json(report)
     else:
