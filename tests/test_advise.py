@@ -16,7 +16,6 @@ from qcnlab.advising.advice import Advice
 from qcnlab.advising.cases import NAMES, derive
 from qcnlab.advising.knobs import KMAX, KMIN, RATIO, Space
 from qcnlab.advising.regret import regrets
-from qcnlab.advising.words import advice_text
 
 pytest.importorskip("optuna")
 
@@ -207,12 +206,12 @@ def test_neighbours_are_half_and_double(fabric: qcnlab.Scenario) -> None:
 
 
 def advice(fabric: qcnlab.Scenario, folder: Path, **changed: Any) -> Advice:
-    from qcnlab.advising.searching import Options, advise
+    from qcnlab.advising.searching import Options, search
 
     own = {"trials", "cases", "around", "subject_to", "minimize"} & changed.keys()
     names = {key: changed.pop(key) for key in own}
     options = Options(**{"trials": 3, "cases": ("own", "incast"), "around": False, **names})
-    return advise(fabric, "fabric.toml", (), options, folder, seed=5, **changed)
+    return search(fabric, "fabric.toml", (), options, folder, seed=5, **changed)
 
 
 FILES = ("trials.jsonl", "trials.csv", "advice.svg", "robust.toml", "patch.args")
@@ -284,7 +283,7 @@ def test_bounds_that_nobody_keeps_are_told(fabric: qcnlab.Scenario, tmp_path: Pa
     lines: list[str] = []
     told = advice(fabric, tmp_path / "out", trials=1, cases=("own",), say=lines.append,
                   subject_to=("queue_max_bytes<=1 KB",))  # fmt: skip
-    assert not told.kept and "No trial keeps all bounds" in advice_text(told, tmp_path / "out")
+    assert not told.kept and "No trial keeps all bounds" in told.text()
     # 1 trial, the present, two again: 4 sets of one case, and two runs that say what dominates.
     assert ": 6 runs" in lines[0] and "in all" in lines[1]
 
@@ -294,10 +293,10 @@ def test_values_of_flows_that_did_not_finish_are_bounds(
 ) -> None:
     short = fabric.with_("duration=60 us", "drain=false")
     told = advice(short, tmp_path / "out", trials=1, cases=("own",))
-    words = " ".join(advice_text(told, tmp_path / "out").split())
+    words = " ".join(told.text().split())
     assert "Flows did not finish in own (3 flows): values there are lower bounds" in words
     assert ">= " in words
-    assert told.summary(tmp_path)["unfinished"]["present"] == {"own": 3}
+    assert told.summary["unfinished"]["present"] == {"own": 3}
 
 
 BAD = {
@@ -340,3 +339,24 @@ def test_the_command_prints_advice(cli: CommandLine) -> None:
                "none", "--maximize", "bottleneck_gbps", "--json")  # fmt: skip
     assert bare.returncode == 0, bare.stderr
     assert json.loads(bare.stdout)["bounds"] == []
+
+
+def test_python_has_the_same_search(fabric: qcnlab.Scenario, tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    told = qcnlab.advise(
+        fabric, cases=["own"], trials=2, flatness=False, seed=5, out=folder, subject_to="drops=0"
+    )
+    again = qcnlab.advise(
+        fabric, cases=["own"], trials=2, flatness=False, seed=5, out=folder, subject_to=["drops=0"]
+    )
+    assert again.summary == told.summary == json.loads((folder / "advice.json").read_bytes())
+    assert repr(told) == f"<Advice {fabric.name}: 2 trials>"
+    assert told.text().startswith(f"{fabric.name}: minimize slowdown_p99")
+    assert len(told.plot().axes) == 2 and told.to_polars().height == 3
+    with pytest.raises(qcnlab.FolderError):
+        qcnlab.advise(fabric, cases=["incast"], trials=2, flatness=False, seed=5, out=folder)
+    for asked, message in (({"cases": ["owl"]}, "'owl' is none of own"), ({"cases": []}, "none of"),
+                           ({"trials": 0}, "trials")):  # fmt: skip
+        with pytest.raises((qcnlab.Error, ValueError), match=message):
+            qcnlab.advise(fabric, out=tmp_path / "bad", **asked)
+    assert not (tmp_path / "bad").exists()

@@ -16,6 +16,7 @@ Examples
 """
 
 __all__ = [
+    "Advice",
     "AnalysisError",
     "Comparison",
     "Completions",
@@ -33,6 +34,7 @@ __all__ = [
     "Trial",
     "Tuning",
     "__version__",
+    "advise",
     "compare",
     "load",
     "open_run",
@@ -44,6 +46,8 @@ __all__ = [
 ]
 
 _MODULES = {
+    "advising.advice": ("Advice",),
+    "advising.searching": ("advise",),
     "_core": ("__version__",),
     "api": ("Scenario", "load", "run", "run_many"),
     "results.comparison": ("Comparison", "compare"),

@@ -1,6 +1,8 @@
 # What type checkers see of the package, whose names are imported when they are first used.
 
 from qcnlab._core import __version__
+from qcnlab.advising.advice import Advice
+from qcnlab.advising.searching import advise
 from qcnlab.api import Scenario, load, run, run_many
 from qcnlab.errors import (
     AnalysisError,
@@ -23,6 +25,7 @@ from qcnlab.tuning.searching import tune
 from qcnlab.tuning.trial import Trial
 
 __all__ = [
+    "Advice",
     "AnalysisError",
     "Comparison",
     "Completions",
@@ -40,6 +43,7 @@ __all__ = [
     "Trial",
     "Tuning",
     "__version__",
+    "advise",
     "compare",
     "load",
     "open_run",

@@ -101,8 +101,7 @@ def advise(
             raise typer.BadParameter(f"--vary '{text}': '{key.strip()}' is varied twice")
         space[key.strip()] = values
     base = api.load(scenario)
-    from qcnlab.advising.searching import Options
-    from qcnlab.advising.searching import advise as search
+    from qcnlab.advising.searching import Options, search
 
     bounds = None if subject_to is None else tuple(each for each in subject_to if each != "none")
     options = Options(
@@ -121,8 +120,6 @@ def advise(
         )
         raise
     if as_json:
-        print_json(told.summary(folder))
+        print_json(told.summary)
     else:
-        from qcnlab.advising.words import advice_text
-
-        print(f"{advice_text(told, folder)}\n\n{folder}")
+        print(f"{told.text()}\n\n{folder}")

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from qcnlab.advising.advice import Advice
+    from qcnlab.advising.candidates import Candidates
 
 PERCENT = 100
 HEIGHT = 0.38
 
 
-def advice_figure(advice: Advice) -> Figure:
+def advice_figure(advice: Candidates) -> Figure:
     """Draw regrets by case on the left, and neighbours of the robust settings on the right."""
     tall = max(len(advice.cases), len({key for key, _ in advice.around}))
     with style():
@@ -35,7 +35,7 @@ def advice_figure(advice: Advice) -> Figure:
     return figure
 
 
-def _regrets(plane: Axes, advice: Advice) -> None:
+def _regrets(plane: Axes, advice: Candidates) -> None:
     names = [case.name for case in advice.cases]
     chosen = ((0, AS_IS), (advice.robust, ROBUST)) if advice.robust else ((0, AS_IS),)
     for offset, (number, label) in enumerate(chosen):
@@ -54,7 +54,7 @@ def _regrets(plane: Axes, advice: Advice) -> None:
     plane.legend(loc="best")
 
 
-def _neighbours(plane: Axes, advice: Advice) -> None:
+def _neighbours(plane: Axes, advice: Candidates) -> None:
     keys = list(dict.fromkeys(key for key, _ in advice.around))
     base = PERCENT * advice.regrets.worst(advice.robust)
     if not keys or not math.isfinite(base):

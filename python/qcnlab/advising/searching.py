@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qcnlab import api
-from qcnlab.advising.advice import Advice, Part, values_of
+from qcnlab.advising.advice import Advice
+from qcnlab.advising.candidates import Part, values_of
 from qcnlab.advising.cases import NAMES, derive
 from qcnlab.advising.knobs import Space
 from qcnlab.advising.regret import regrets
 from qcnlab.advising.terms import BESIDE
 from qcnlab.errors import scenario_error
-from qcnlab.files.folders import core_digest, write_json, write_whole
+from qcnlab.files.folders import ROOT, core_digest, write_json, write_whole
 from qcnlab.printing.text import counted, duration
 from qcnlab.results.explanation import explanation
 from qcnlab.sweeps.executors import check_on
@@ -20,14 +22,14 @@ from qcnlab.sweeps.grid import cases as beside_each_other
 from qcnlab.sweeps.result import check_metric
 from qcnlab.tuning.goals import Constraint, Objective, read_constraint
 from qcnlab.tuning.sampler import RescoringSampler
-from qcnlab.tuning.searching import Judge, explore
+from qcnlab.tuning.searching import MOST_TRIALS, Judge, explore
 from qcnlab.tuning.space import check_keys
 from qcnlab.tuning.store import Kept
-from qcnlab.values import MOST_SEED
+from qcnlab.values import MOST_JOBS, MOST_REPS, MOST_SEED, within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
+    from os import PathLike
 
     from qcnlab.advising.cases import Case
     from qcnlab.sweeps.grid import Cases
@@ -72,6 +74,103 @@ class Options:
 
 
 def advise(
+    scenario: api.Scenario,
+    *,
+    minimize: str | None = None,
+    maximize: str | None = None,
+    subject_to: str | Sequence[str] | None = None,
+    vary: Mapping[str, str] | None = None,
+    cases: Sequence[str] = NAMES,
+    trials: int = 40,
+    flatness: bool = True,
+    reps: int = 1,
+    seed: int | None = None,
+    jobs: int | None = None,
+    out: str | PathLike[str] | None = None,
+    progress: bool | None = None,
+    on: object = None,
+) -> Advice:
+    """Search settings that do well in a fabric's own traffic and in its worst cases.
+
+    Settings are thresholds, alpha and those of adapters. Worst cases are made of the scenario: an
+    incast, a failed link, a slow receiver. The answer is the candidate whose regret, against each
+    case's own best, is least where it is largest. Needs Optuna: `pip install 'qcnlab[tune]'`.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The fabric with its own traffic.
+    minimize, maximize : str, optional
+        The metric; one of them at most. `slowdown_p99` is made small if neither is there.
+    subject_to : str or sequence of str, optional
+        Bounds that every run has to keep: ``"drops=0"``. `None`: no drops where anything is paused.
+    vary : mapping of str to str, optional
+        Keys to ranges or choices, as `tune` has them, searched instead of these settings.
+    cases : sequence of str
+        Of ``"own"``, ``"incast"``, ``"failed-link"`` and ``"slow-receiver"``.
+    trials : int, default 40
+        Candidates, besides the scenario as it is.
+    flatness : bool, default True
+        Whether each of the robust settings is run at its half and its double.
+    reps, seed, jobs
+        As in `sweep`.
+    out : str or path-like, optional
+        The folder that keeps each trial, ``runs/advise-NAME`` if not given. The same call with the
+        same folder makes only the trials that are missing.
+    progress, on
+        As in `sweep`.
+
+    Returns
+    -------
+    Advice
+        The trials, the robust one, and what surrounds it.
+
+    Raises
+    ------
+    ScenarioError
+        Where there is nothing to search, and for cases, metrics, bounds and keys that cannot be.
+    FolderError
+        If `out` is another search's, or cannot be written.
+    MissingPackage
+        Without Optuna.
+
+    Examples
+    --------
+    >>> import qcnlab, tempfile
+    >>> fabric = qcnlab.load("incast-16-to-1-100g").with_("duration=100 us")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     told = qcnlab.advise(
+    ...         fabric, cases=["own"], trials=1, flatness=False, seed=1, out=f"{folder}/advice"
+    ...     )
+    >>> told, len(told.regrets.of)
+    (<Advice incast-16-to-1-100g: 1 trial>, 2)
+    """
+    unknown = [each for each in cases if each not in NAMES]
+    if unknown or not cases:
+        raise scenario_error(
+            f"cases: {repr(unknown[0]) + ' is' if unknown else 'it has'} none of {', '.join(NAMES)}"
+        )
+    trials = within("trials", trials, 1, MOST_TRIALS) or 1
+    reps, jobs = within("reps", reps, 1, MOST_REPS) or 1, within("jobs", jobs, 1, MOST_JOBS)
+    seed = within("seed", seed, 0, MOST_SEED)
+    bounds = (subject_to,) if isinstance(subject_to, str) else subject_to
+    options = Options(
+        minimize,
+        maximize,
+        None if bounds is None else tuple(bounds),
+        tuple((vary or {}).items()),
+        tuple(dict.fromkeys(cases)),
+        trials,
+        around=flatness,
+    )
+    folder = ROOT / f"advise-{scenario.name}" if out is None else Path(out)
+    return search(
+        scenario, scenario.name, (), options, folder,
+        reps=reps, seed=seed, jobs=jobs, on=on, progress=progress,
+    )  # fmt: skip
+
+
+def search(
     base: api.Scenario,
     called: str,
     changes: Sequence[str],
@@ -85,38 +184,9 @@ def advise(
     progress: bool | None = None,
     say: Callable[[str], object] = lambda line: None,
 ) -> Advice:
-    """Search the settings that do well in all cases of a scenario.
+    """Search as `advise` does; `called` and `changes` are how a command names the scenario.
 
-    Parameters
-    ----------
-    base : Scenario
-        The fabric with its own traffic.
-    called : str
-        How the command line names it.
-    changes : sequence of str
-        What is set in all cases.
-    options : Options
-        What is searched and wanted.
-    folder : Path
-        Keeps the cases and each trial when it ends. The same call runs what is missing.
-    reps, seed, jobs, on, progress
-        As in `sweep`.
-    say : callable
-        Is told how many runs there are, and how long they will take.
-
-    Returns
-    -------
-    Advice
-        The trials, the robust one, and what surrounds it.
-
-    Raises
-    ------
-    ScenarioError
-        Where there is nothing to search, and for metrics, bounds and keys that cannot be.
-    FolderError
-        If the folder is another search's, or cannot be written.
-    MissingPackage
-        Without Optuna.
+    `say` is told how many runs there are, and how long they will take.
     """
     check_on(on)
     start = base.with_(*changes)
@@ -170,7 +240,7 @@ def advise(
 
         sampler = RescoringSampler(space.dimensions, scores, drawn_from)
         done = explore(sampler, judge, options.trials, kept, progress, first)
-        advice = Advice(known, start, made, lacking, space, *goals, done)
+        advice = Advice(known, start, made, lacking, space, *goals, done, folder)
         number = advice.robust
         name = f"after-{number}" if options.around else f"again-{number}"
         after = _After(folder / name, known)
@@ -317,7 +387,7 @@ def _write(advice: Advice, folder: Path) -> None:
     words = "".join(f"-s {each.replace(' ', '')}\n" for each in advice.patch)
     write_whole(folder / "patch.args", words.encode())
     write_whole(folder / "trials.csv", advice.to_polars().write_csv().encode())
-    write_json(folder / "advice.json", advice.summary(folder))
+    write_json(folder / "advice.json", advice.summary)
     figure = advice_figure(advice)
     for suffix in (".svg", ".png"):
         save(figure, folder / f"advice{suffix}")

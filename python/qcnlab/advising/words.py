@@ -9,9 +9,7 @@ from qcnlab.advising.terms import AS_IS, GOOD, LOWER_BOUNDS, ROBUST, ends_of, pe
 from qcnlab.printing import text
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from qcnlab.advising.advice import Advice, Part
+    from qcnlab.advising.candidates import Candidates, Part
     from qcnlab.tuning.trial import Trial
 
 WIDE = 100
@@ -25,15 +23,13 @@ METRICS = (
 )
 
 
-def advice_text(advice: Advice, folder: Path) -> str:
+def advice_text(advice: Candidates) -> str:
     """Return the advice as tables and sentences.
 
     Parameters
     ----------
-    advice : Advice
+    advice : Candidates
         What the search gave.
-    folder : Path
-        Its folder, which commands name.
     """
     known, goal = advice.known, advice.objective
     bounds = ", ".join(map(str, advice.constraints))
@@ -58,11 +54,11 @@ def advice_text(advice: Advice, folder: Path) -> str:
         lines += ["", *_again(advice)]
     if advice.parts:
         lines += ["", *_dominance(advice)]
-    lines += ["", *_left_out(advice), *_patch(advice, folder)]
+    lines += ["", *_left_out(advice), *_patch(advice)]
     return "\n".join(lines).rstrip("\n")
 
 
-def _cases(advice: Advice) -> list[str]:
+def _cases(advice: Candidates) -> list[str]:
     told, robust = advice.regrets, advice.trials[advice.robust]
     rows = []
     for index, case in enumerate(advice.cases):
@@ -105,7 +101,7 @@ def _cases(advice: Advice) -> list[str]:
     return out
 
 
-def _value(advice: Advice, trial: Trial, case: int) -> str:
+def _value(advice: Candidates, trial: Trial, case: int) -> str:
     value = advice.values(trial)[case]
     if value in (float("inf"), float("-inf")):
         return "no value"
@@ -114,7 +110,7 @@ def _value(advice: Advice, trial: Trial, case: int) -> str:
     return f"{'>= ' if bound else ''}{text.number(value)}"
 
 
-def _verdict(advice: Advice) -> list[str]:
+def _verdict(advice: Candidates) -> list[str]:
     told, number = advice.regrets, advice.robust
     out = []
     if open_ends := advice.unfinished(number) or advice.unfinished(0):
@@ -150,7 +146,7 @@ def _verdict(advice: Advice) -> list[str]:
     )
 
 
-def _settings(advice: Advice) -> str:
+def _settings(advice: Candidates) -> str:
     present = advice.space.words({})
     robust = advice.space.words(advice.trials[advice.robust].values)
     words = [advice.space.words(advice.trials[number].values) for number in advice.good]
@@ -162,7 +158,7 @@ def _settings(advice: Advice) -> str:
     return text.table(("setting", AS_IS, ROBUST, "as good as robust"), rows)
 
 
-def _flatness(advice: Advice) -> list[str]:
+def _flatness(advice: Candidates) -> list[str]:
     good = [number for number in advice.good if number != advice.robust]
     out = _wrapped(
         f"{text.counted(len(good), 'other trial')} of {len(advice.trials) - 1} "
@@ -195,7 +191,7 @@ def _flatness(advice: Advice) -> list[str]:
     return out
 
 
-def _costs(advice: Advice) -> list[str]:
+def _costs(advice: Candidates) -> list[str]:
     header = ["case", "settings", *(title for _, title, _ in METRICS)]
     rows = []
     for index, case in enumerate(advice.cases):
@@ -208,7 +204,7 @@ def _costs(advice: Advice) -> list[str]:
     return [text.table(header, rows, left=2)]
 
 
-def _again(advice: Advice) -> list[str]:
+def _again(advice: Candidates) -> list[str]:
     seed = advice.known["seed"] + 1
     rows = [
         [
@@ -227,7 +223,7 @@ def _again(advice: Advice) -> list[str]:
     ]
 
 
-def _dominance(advice: Advice) -> list[str]:
+def _dominance(advice: Candidates) -> list[str]:
     rows = []
     for case in advice.cases:
         for part in advice.parts:
@@ -259,7 +255,7 @@ def _part(part: Part) -> list[str]:
     ]  # fmt: skip
 
 
-def _left_out(advice: Advice) -> list[str]:
+def _left_out(advice: Candidates) -> list[str]:
     out = []
     for name, why in advice.lacking:
         out += _wrapped(f"Case {name} left out: {why}.")
@@ -275,19 +271,20 @@ def _left_out(advice: Advice) -> list[str]:
     return [*out, ""] if out else []
 
 
-def _patch(advice: Advice, folder: Path) -> list[str]:
+def _patch(advice: Candidates) -> list[str]:
     if not advice.robust:
         return ["Nothing is to be changed."]
     return [
         "The patch:",
         *(f"  {line}" for line in _short(advice.patch)),
-        f"As words of a command: xargs qcnlab run {advice.known['scenario']} < {folder}/patch.args",
+        f"As words of a command: xargs qcnlab run {advice.known['scenario']} "
+        f"< {advice.folder}/patch.args",
         "Cases with it:",
-        *(f"  {advice.command(folder, case, robust=True)}" for case in advice.cases),
+        *(f"  {advice.command(case, robust=True)}" for case in advice.cases),
         "Cases as it is:",
-        *(f"  {advice.command(folder, case, robust=False)}" for case in advice.cases),
-        f"Lines to paste, of {folder}/robust.toml, which is the scenario with the patch:",
-        *(f"  {line}" for line in advice.exports(folder)),
+        *(f"  {advice.command(case, robust=False)}" for case in advice.cases),
+        f"Lines to paste, of {advice.folder}/robust.toml, which is the scenario with the patch:",
+        *(f"  {line}" for line in advice.exports),
     ]
 
 
