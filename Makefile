@@ -18,12 +18,12 @@ demo: $(CORE) ## run the QCN and ECM demonstration; writes runs/demo with report
 	@$(BIN)/python -m qcnlab demo $(ARGS)
 
 test: $(CORE) $(VENV)/.tools ## run the tests that one waits for, and the quick rows of the validation book (5 minutes on 2 cores)
-	cargo test --release
+	cargo test --release --tests
 	$(BIN)/python -m pytest -n logical --dist loadfile -m "not long"
 	$(BIN)/python -m qcnlab validate --quick
 
 test-long: $(CORE) $(VENV)/.tools ## run the tests that `make test` leaves out because they take long
-	cargo test --release -- --ignored
+	cargo test --release --tests -- --ignored
 	$(BIN)/python -m pytest -n logical --dist loadfile -m long
 
 test-all: test test-long ## run all tests, as CI does

@@ -10,6 +10,8 @@ import re
 import subprocess
 import tomllib
 
+import pytest
+
 from conftest import ROOT
 
 # Crates that the extension is made of, build scripts and procedural macros included.
@@ -29,6 +31,27 @@ def test_the_extension_is_made_of_few_crates() -> None:
     crates = {tuple(line.split()[:2]) for line in tree.stdout.splitlines() if line}
     assert {name for name, _ in crates} > {"qcnlab-py", "qcnlab-sim", "pyo3"}
     assert len(crates) <= MOST_CRATES, sorted(crates)
+
+
+def features(kinds: str, *selected: str) -> dict[str, str]:
+    """Return the features of each crate that cargo builds for a selection, by name and version."""
+    command = ["cargo", "tree", "--offline", *selected, "-e", kinds]
+    tree = subprocess.run(
+        [*command, "--prefix", "none", "--no-dedupe", "-f", "{p}|{f}"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    rows = [line.partition("|") for line in tree.stdout.splitlines() if line]
+    return {" ".join(crate.split()[:2]): of for crate, _, of in rows}
+
+
+@pytest.mark.parametrize("selected", [(), ("-p", "qcnlab-lab"), ("-p", "qcnlab-live")])
+def test_tests_and_benches_use_what_the_extension_is_built_of(selected: tuple[str, ...]) -> None:
+    """Crates with other features than the extension's are built again, and all that use them."""
+    extension = features("normal,build", "-p", "qcnlab-py")
+    tests = features("normal,build,dev", *selected)
+    shared = extension.keys() & tests.keys()
+    assert {crate.split()[0] for crate in shared} > {"qcnlab-lab", "qcnlab-sim", "thiserror", "syn"}
+    assert {crate: of for crate, of in tests.items() if extension.get(crate, of) != of} == {}
 
 
 def test_only_hot_crates_are_optimised() -> None:
