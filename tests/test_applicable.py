@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import qcnlab
+from qcnlab.metrics import having
 from qcnlab.results.metrics_text import metrics_text, telling
-from qcnlab.runs.applicable import OF_PORT, has_bottleneck, without_meaning
+from qcnlab.runs.applicable import has_bottleneck, without_meaning
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +35,7 @@ def test_flows_that_end_have_no_fairness_and_a_fabric_no_bottleneck(fabric: qcnl
     port = fabric.summary["bottleneck"]["port"]
     assert f"{port} is one port of many" in why["queue_mean_bytes"]
     assert "flows that end" in why["jain"]
-    assert not {"jain", "victim_gbps", *OF_PORT}.intersection(names(fabric))
+    assert not {"jain", "victim_gbps", *having("one_port")}.intersection(names(fabric))
     assert names(fabric)[:2] == ["fct_mean_ms", "fct_p99_ms"]
     # Nothing is lost: all of it stands in the summary and behind --all.
     assert fabric.summary["metrics"]["queue_mean_bytes"]["median"] is not None

@@ -10,6 +10,7 @@ import pytest
 
 import qcnlab
 from qcnlab.errors import AnalysisError
+from qcnlab.metrics import having
 from qcnlab.results import comparison
 from qcnlab.runs.intervals import Interval, of_difference, of_mean, of_median
 
@@ -49,8 +50,9 @@ def made(
 ) -> qcnlab.Result:
     """Return a result with these metrics; a scenario that the core refuses follows no rule."""
     count = len(next(iter(metrics.values()), [0.0]))
-    none = {each: [None] * count for each in comparison.SHOWN}
-    zero = {each: [0.0] * count for each in comparison.UNLESS_ZERO}
+    none = {each: [None] * count for each in having("compared")}
+    silent = (*having("silent_at_zero"), *having("silent_at_zero_beside"))
+    zero = {each: [0.0] * count for each in silent}
     every: dict[str, Sequence[float | None]] = {**none, **zero, **metrics}
     summary = {
         "scenario": name, "scheme": scheme, "preset": preset, "seed": seed,

@@ -1,7 +1,7 @@
 //! The catalogue as JSON: parameters, schemes, presets, scenarios and metrics.
 
 use crate::flows::{NAMED, Sizes};
-use crate::metrics::{LOWER_BOUNDS, METRICS, WINDOW_METRICS};
+use crate::metrics::{METRICS, WINDOW_METRICS, catalogued};
 use crate::quantity::quantity;
 use crate::scenario::layout::{KindKey, SCHEME_KEYS, SECTIONS, Section, TOP, dotted, plain};
 use crate::scenario::text::{base_json, json};
@@ -222,8 +222,8 @@ fn choices(words: &[Choice]) -> Vec<Value> {
     words.iter().map(|c| json!({"name": c.name, "about": plain(c.about)})).collect()
 }
 
-/// Every metric with its one definition: a list of objects with `name`, `title`, `unit`, `about`, `source` and
-/// `at_least_if`: the metric that makes it a lower bound where that is above 0, or null.
+/// Every metric with its one definition: a list of objects with `name`, `title`, `unit`, `about`, `source` and `facts`, an
+/// object of what it is about and where it is shown.
 pub fn metrics_json() -> String {
     let list = METRICS.iter().map(|metric| {
         json!({
@@ -232,7 +232,7 @@ pub fn metrics_json() -> String {
             "unit": metric.unit,
             "about": metric.about,
             "source": metric.source,
-            "at_least_if": LOWER_BOUNDS.iter().find(|(name, _)| *name == metric.name).map(|(_, count)| count),
+            "facts": catalogued(metric.facts),
         })
     });
     list.collect::<Value>().to_string()

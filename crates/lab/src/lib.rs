@@ -69,7 +69,7 @@ pub use frames::{CapturedRows, RowsError};
 #[cfg(feature = "threads")]
 pub use grid::{Checked, Grid, Refusal};
 pub use metrics::{
-    METRICS, Metric, SHARES, Traces, WINDOW_METRICS, WindowError, WindowMetric, metric_in_window, recovery_bin,
+    Fact, METRICS, Metric, Traces, WINDOW_METRICS, WindowError, WindowMetric, metric_in_window, recovery_bin,
 };
 #[cfg(feature = "files")]
 pub use mib::{MIB_OBJECTS, MibError, MibObject, mib_json, mib_objects_markdown};

@@ -1,6 +1,6 @@
 //! Metrics that are shares of a whole lie between 0 and 1.
 
-use qcnlab_lab::{Control, METRICS, Options, Outcome, SHARES, Scenario, run, shipped};
+use qcnlab_lab::{Control, METRICS, Options, Outcome, Scenario, run, shipped};
 use qcnlab_units::Span;
 
 fn outcome(scenario: &Scenario, overrides: &[&str], replications: u32) -> Outcome {
@@ -17,8 +17,9 @@ fn values(outcome: &Outcome, name: &str) -> Vec<Option<f64>> {
 
 /// What lies outside 0 to 1. Bins count frames where they end: one more than the link carries in it may fall into a window.
 fn wrong(what: &str, outcome: &Outcome, slack: f64) -> Vec<String> {
+    let shares = METRICS.iter().filter(|metric| metric.is_share()).map(|metric| metric.name);
     let all =
-        SHARES.iter().flat_map(|name| values(outcome, name).into_iter().flatten().map(move |value| (*name, value)));
+        shares.flat_map(|name| values(outcome, name).into_iter().flatten().map(move |value| (name, value)));
     let bad = all.filter(|(_, value)| !(0.0..=1.0 + slack).contains(value));
     bad.map(|(name, value)| format!("{what}: {name} is {value}")).collect()
 }

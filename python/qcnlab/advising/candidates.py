@@ -10,7 +10,8 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from qcnlab.advising.regret import Regrets, regrets
-from qcnlab.advising.terms import BESIDE, GOOD, LOWER_BOUNDS, ROBUST, ends_of
+from qcnlab.advising.terms import GOOD, ROBUST, ends_of
+from qcnlab.metrics import having, texts
 from qcnlab.sweeps.grid import quantity
 
 if TYPE_CHECKING:
@@ -237,7 +238,7 @@ class Candidates:
         list of tuple
             Names of cases, and how many flows of each did not finish.
         """
-        if self.objective.metric not in LOWER_BOUNDS:
+        if self.objective.metric not in texts("at_least_if"):
             return []
         trial = self.trials[number]
         known = [
@@ -364,7 +365,7 @@ class Candidates:
                     "regret": _finite(self.regrets.of[number][index]),
                     **{
                         name: self.median(trial, name, index)
-                        for name in BESIDE
+                        for name in having("advised")
                         if name != self.objective.metric
                     },
                 }

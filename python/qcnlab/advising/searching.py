@@ -12,9 +12,9 @@ from qcnlab.advising.candidates import Part, values_of
 from qcnlab.advising.cases import NAMES, derive
 from qcnlab.advising.knobs import Space
 from qcnlab.advising.regret import regrets
-from qcnlab.advising.terms import BESIDE
 from qcnlab.errors import scenario_error
 from qcnlab.files.folders import ROOT, core_digest, write_json, write_whole
+from qcnlab.metrics import having
 from qcnlab.printing.text import counted, duration
 from qcnlab.results.explanation import explanation
 from qcnlab.sweeps.executors import check_on
@@ -215,7 +215,7 @@ def search(
         "seed": drawn_from,
     }
     goals = (objective, constraints)
-    judge = Judge(grid, [objective], constraints, known, jobs, on, BESIDE)
+    judge = Judge(grid, [objective], constraints, known, jobs, on, having("advised"))
     beside = sum(1 for _ in space.beside({})) if options.around else 0
     sets = 1 + options.trials + beside + 2
     runs = sets * len(made) * reps + 2 * len(made)
@@ -249,7 +249,7 @@ def search(
                 for key, values in space.beside(done[number].values):
                     advice.around.append((key, after.run(judge, values)))
             other = {**known, "seed": (drawn_from + 1) % (MOST_SEED + 1)}
-            again = Judge(grid, [objective], constraints, other, jobs, on, BESIDE)
+            again = Judge(grid, [objective], constraints, other, jobs, on, having("advised"))
             for each in dict.fromkeys((0, number)):
                 advice.again[each] = after.run(again, done[each].values)
         advice.parts = _parts(made, space, done, number, drawn_from, jobs, progress)

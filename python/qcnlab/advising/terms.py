@@ -10,12 +10,6 @@ from qcnlab.sweeps.grid import quantity
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-BESIDE = (
-    "slowdown_mean", "slowdown_p99", "unfinished", "queue_mean_bytes", "queue_max_bytes",
-    "pause_frames", "paused_frac", "messages", "drops",
-)  # fmt: skip
-"""Metrics that are told of the chosen settings."""
-LOWER_BOUNDS = ("slowdown_mean", "slowdown_p99", "fct_mean_ms", "fct_p99_ms")
 GOOD = 0.05
 """A trial is as good as the robust one if its largest regret is larger by at most this."""
 AS_IS, ROBUST = "as it is", "robust"

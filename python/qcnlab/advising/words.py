@@ -5,7 +5,8 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from qcnlab.advising.terms import AS_IS, GOOD, LOWER_BOUNDS, ROBUST, ends_of, percent, shown
+from qcnlab.advising.terms import AS_IS, GOOD, ROBUST, ends_of, percent, shown
+from qcnlab.metrics import texts
 from qcnlab.printing import text
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def _value(advice: Candidates, trial: Trial, case: int) -> str:
     if value in (float("inf"), float("-inf")):
         return "no value"
     metric = advice.objective.metric
-    bound = metric in LOWER_BOUNDS and (advice.median(trial, "unfinished", case) or 0) > 0
+    bound = metric in texts("at_least_if") and (advice.median(trial, "unfinished", case) or 0) > 0
     return f"{'>= ' if bound else ''}{text.number(value)}"
 
 

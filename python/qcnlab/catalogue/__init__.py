@@ -9,6 +9,7 @@ from typing import Any
 
 from qcnlab import _core
 from qcnlab.errors import scenario_error
+from qcnlab.metrics import metrics as metrics
 from qcnlab.printing.text import bold, paragraphs, table
 
 Entry = dict[str, Any]
@@ -16,22 +17,6 @@ Entry = dict[str, Any]
 WIDEST = 96
 STANDARD_BITS = 6
 """Bits of feedback in a CNM of 802.1Q."""
-
-
-@cache
-def metrics() -> list[Entry]:
-    """Return every metric: `name`, `title`, `unit`, `about`, `source`, `at_least_if`.
-
-    Where the metric that `at_least_if` names is above 0, the value is a lower bound.
-    """
-    entries: list[Entry] = json.loads(_core.metrics())
-    return entries
-
-
-@cache
-def lower_bounds() -> dict[str, str]:
-    """Return the metrics that are lower bounds where another is above 0, and that other."""
-    return {each["name"]: each["at_least_if"] for each in metrics() if each["at_least_if"]}
 
 
 @cache

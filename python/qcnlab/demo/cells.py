@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from qcnlab.metrics import never
 from qcnlab.printing import text
 from qcnlab.runs.facts import facts
 
@@ -181,7 +182,7 @@ def table_row(cell: Cell) -> tuple[str, ...]:
 
     def median(name: str, scale: float = 1, digits: int = 3) -> str:
         value = metrics[name]["median"]
-        return text.NEVER.get(name, "none") if value is None else text.number(value * scale, digits)
+        return never(name) if value is None else text.number(value * scale, digits)
 
     published = cell.published_ms
     return (

@@ -23,6 +23,7 @@ from qcnlab.figures.plots import (
     style,
     time_axis,
 )
+from qcnlab.metrics import never
 from qcnlab.printing import text
 from qcnlab.runs.facts import Facts, facts
 
@@ -92,7 +93,7 @@ def throughput_figure(demo: Demo) -> Figure:
         axes.set_yticks([0, 5, 10])
         took = cell.metrics["recovery_ms"]["values"][0]
         if took is None:
-            _inside(axes, known, 0.6, text.NEVER["recovery_ms"])
+            _inside(axes, known, 0.6, never("recovery_ms"))
             return
         end = known.hotspots[0].end_s
         axes.axvline(end + took / 1e3, color=INK, lw=0.7, ls=(0, (2, 2)))

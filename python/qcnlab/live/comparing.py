@@ -14,6 +14,7 @@ from qcnlab import api
 from qcnlab.figures.notebook import ShownFigure
 from qcnlab.figures.plots import TITLE, envelope, one, source_style, style
 from qcnlab.live.running import INVALID, SCALE, run, slowed
+from qcnlab.metrics import having
 from qcnlab.printing import text
 
 if TYPE_CHECKING:
@@ -21,12 +22,6 @@ if TYPE_CHECKING:
 
     from qcnlab.api import Scenario
     from qcnlab.results.result import Result
-
-METRICS = (
-    "recovery_ms", "util_before", "util_during", "util_after", "queue_mean_bytes",
-    "queue_during_bytes", "queue_max_bytes", "messages", "drops", "jain", "pause_frames",
-)  # fmt: skip
-"""The metrics that are laid side by side."""
 
 MOST_POINTS = 400
 """Points of a line of the figure: of more the least and the most of each pixel are drawn."""
@@ -63,7 +58,7 @@ class Comparison:
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for each metric: medians and spreads of both, and their ratio."""
         rows = []
-        for name in METRICS:
+        for name in having("live"):
             simulated = self.simulated.summary["metrics"][name]
             values = [run.summary["metrics"][name]["median"] for run in self.used]
             known = [value for value in values if value is not None]

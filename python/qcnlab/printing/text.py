@@ -7,6 +7,8 @@ import shutil
 import sys
 from typing import TYPE_CHECKING, Any
 
+from qcnlab.metrics import never
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -15,12 +17,6 @@ GAP = 2
 """Spaces between two columns."""
 UNSEEN = dict.fromkeys(map(ord, "\a\b\v\f\r"))
 """Characters that would move what stands behind them out of its column."""
-NEVER = {
-    "recovery_ms": "did not recover",
-    "rec95_ms": "did not recover",
-    "rec95s_ms": "did not recover",
-    "onset_ms": "did not settle",
-}
 
 
 def width() -> int:
@@ -118,12 +114,12 @@ def spread(
     values = metric["values"]
     known = [value for value in values if value is not None]
     if not known:
-        return NEVER.get(name, "none")
+        return never(name)
     low, middle, high = (number(metric[key] * scale, digits) for key in ("min", "median", "max"))
     text = middle if low == high else f"{middle} [{low}..{high}]"
     text = f">= {text}" if at_least else text
     missing = len(values) - len(known)
-    return text if not missing else f"{text}, {missing} of {len(values)} {NEVER.get(name, 'none')}"
+    return text if not missing else f"{text}, {missing} of {len(values)} {never(name)}"
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from qcnlab import _core, catalogue
 from qcnlab.errors import AnalysisError, FolderError
 from qcnlab.files.folders import read_json, write_json
+from qcnlab.metrics import having
 from qcnlab.printing import markup, text
 from qcnlab.runs import applicable, endings, intervals
-from qcnlab.runs.applicable import OF_ENDING
 from qcnlab.runs.intervals import least
 
 if TYPE_CHECKING:
@@ -30,19 +30,6 @@ if TYPE_CHECKING:
 
 LEFT_OUT = frozenset(("title", "about", "source", "name"))
 """Keys of a scenario that name it."""
-SHOWN = (
-    "bottleneck_gbps", "aggregate_gbps", "victim_gbps", "queue_mean_bytes", "queue_std_bytes",
-    "queue_max_bytes", "recovery_ms", "onset_ms", "drops", "refused", "messages", "pause_frames",
-    "storm_frames", "watchdog_drops", "link_drops", "trimmed", "paused_frac", "jain", "rate_ratio",
-    "started", "unfinished", "never_started", "fct_mean_ms", "fct_p99_ms", "slowdown_mean",
-    "slowdown_p99", "timeouts", "retransmitted", "spurious_repeats", "reorder_peak", "deadlock_ms",
-)  # fmt: skip
-"""The metrics that are shown, where a run has them, when none is named."""
-UNLESS_ZERO = frozenset(
-    ("drops", "refused", "messages", "pause_frames", "paused_frac", "started", "unfinished",
-     "never_started", "timeouts", "retransmitted", "spurious_repeats", "reorder_peak")
-)  # fmt: skip
-"""Metrics that are left out where they are 0 in every run."""
 KEPT = "comparison.json"
 """The file that lists the runs that a comparison kept."""
 MOST_KEYS = 8
@@ -419,7 +406,7 @@ class Comparison:
         if flows := endings.flows(own).replace("\n", " "):
             said.append(flows)
         written = {name for each in self.results for name in each.summary["metrics"]}
-        if lacking := [name for name in SHOWN if name in written and name not in own]:
+        if lacking := [name for name in having("compared") if name in written and name not in own]:
             said.append(f"written without {', '.join(lacking)}, left out of the comparison.")
         return said
 
@@ -430,17 +417,19 @@ class Comparison:
             return [metrics[name]["max"] for metrics in all_metrics]
 
         # A run folder has the metrics that there were when it was written.
-        common = [name for name in SHOWN if all(name in metrics for metrics in all_metrics)]
+        wanted = having("compared")
+        silent = {*having("silent_at_zero"), *having("silent_at_zero_beside")}
+        common = [name for name in wanted if all(name in metrics for metrics in all_metrics)]
         without = [applicable.without_meaning(result) for result in self.results]
         shown = [
             name
             for name in common
             if any(value is not None for value in values(name))
-            and (name not in UNLESS_ZERO or any(values(name)))
+            and (name not in silent or any(values(name)))
             and not all(name in each for each in without)
         ]
         # Where flows end, their completion comes first.
-        first = [name for name in OF_ENDING if name in shown]
+        first = [name for name in having("ending") if name in shown]
         return first + [name for name in shown if name not in first]
 
     def __repr__(self) -> str:

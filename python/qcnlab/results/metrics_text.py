@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from qcnlab import catalogue
 from qcnlab.catalogue import changes
+from qcnlab.metrics import having
 from qcnlab.printing import text
 from qcnlab.runs import applicable, endings
-from qcnlab.runs.applicable import OF_ENDING
 from qcnlab.runs.facts import facts
 
 if TYPE_CHECKING:
@@ -17,25 +17,10 @@ if TYPE_CHECKING:
 
     from qcnlab.runs.recorded import Recorded
 
-OF_HOTSPOT = frozenset(
-    (
-        "recovery_ms", "rec95_ms", "rec95s_ms", "onset_ms", "util_during", "util_after",
-        "queue_during_bytes",
-    )
-)  # fmt: skip
-"""Metrics that a run without a hotspot cannot have."""
-
-
 MOST_CHANGED = 8
 """So many changes of a scenario are told."""
 NOTHING = ("none", "no hotspot")
 """The words for a metric that a run does not have."""
-
-UNLESS_ZERO = frozenset(
-    ("messages", "false_alarms", "refused", "pause_frames", "paused_frac", "started", "unfinished",
-     "never_started", "timeouts", "retransmitted", "spurious_repeats", "reorder_peak")
-)  # fmt: skip
-"""Metrics that say nothing of a run where they are 0 in all replications."""
 
 SPLIT = """\
 Flows cross the bottleneck with only a part of their frames: they take several ways, or their way
@@ -53,7 +38,7 @@ def metrics_text(result: Recorded, *, every: bool = False) -> str:
     all_, told = rows(result), rows(result) if every else telling(result)
     if _is_split(result.summary["metrics"]):
         note += f"\n\n{SPLIT}"
-    if {row[0] for row in told}.intersection(applicable.OF_PORT):
+    if {row[0] for row in told}.intersection(having("one_port")):
         note += f"\n\nThe bottleneck is {result.summary['bottleneck']['port']}."
     if "collectives" in result.summary:
         from qcnlab.results.collectives import Collectives
@@ -133,18 +118,18 @@ def telling(result: Recorded) -> list[tuple[str, str, str, str]]:
     """
     without = applicable.without_meaning(result)
     kept = [row for row in rows(result) if _happened(result, row) and row[0] not in without]
-    first = [row for name in OF_ENDING for row in kept if row[0] == name]
+    first = [row for name in having("ending") for row in kept if row[0] == name]
     return [*first, *(row for row in kept if row not in first)]
 
 
 def _happened(result: Recorded, row: tuple[str, str, str, str]) -> bool:
     name, value = row[0], row[-1]
-    counted = name not in UNLESS_ZERO or any(result.summary["metrics"][name]["values"])
+    counted = name not in having("silent_at_zero") or any(result.summary["metrics"][name]["values"])
     return value not in NOTHING and counted
 
 
 def _value(metrics: dict[str, dict[str, Any]], name: str, hot: bool) -> str:
     metric = metrics[name]
-    if not hot and metric["median"] is None and name in OF_HOTSPOT:
+    if not hot and metric["median"] is None and name in having("of_hotspot"):
         return "no hotspot"
     return text.spread(metric, name, at_least=endings.is_lower_bound(metrics, name))

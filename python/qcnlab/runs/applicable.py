@@ -9,30 +9,13 @@ import tomllib
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from qcnlab.metrics import having
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from qcnlab.runs.recorded import Recorded
 
-OF_ENDING = (
-    "fct_mean_ms", "fct_p99_ms", "slowdown_mean", "slowdown_p99", "started", "unfinished",
-    "never_started",
-)  # fmt: skip
-"""Metrics that come first where flows end."""
-OF_HOTSPOT = ("util_before", "throughput_outside_gbps")
-"""Metrics that are about the time outside a hotspot; without one `bottleneck_gbps` has it all."""
-OF_RATES = (
-    "jain", "rate_ratio", "victim_gbps", "off_max_min", "off_proportional",
-    "throughput_outside_gbps",
-)  # fmt: skip
-"""Metrics that compare mean rates of flows; one that ends has none but its size by its time."""
-OF_SEVERAL = ("jain", "rate_ratio")
-"""Metrics that compare flows with one another."""
-OF_PORT = (
-    "util_before", "throughput_outside_gbps", "queue_mean_bytes", "queue_std_bytes",
-    "queue_max_bytes", "queue_empty_frac", "bottleneck_gbps", "victim_gbps", "rate_ratio",
-)  # fmt: skip
-"""Metrics of one port, the bottleneck, or of the flows that cross it."""
 LEAST_SHARE = 0.5
 """A port that nobody named is the bottleneck where this part of what flows get goes through it."""
 
@@ -55,17 +38,17 @@ def without_meaning(result: Recorded) -> dict[str, str]:
     port = result.summary["bottleneck"].get("port", "")
     reasons: list[tuple[tuple[str, ...], str]] = []
     if _ends(metrics):
-        reasons.append((OF_RATES, "mean rates say little of flows that end"))
+        reasons.append((having("rates"), "mean rates say little of flows that end"))
     elif result.summary["flows"] == 1:
-        reasons.append((OF_SEVERAL, "there is one flow"))
+        reasons.append((having("several"), "there is one flow"))
     if not has_bottleneck(result):
         why = (
             f"no bottleneck is known, and {port} is one port of many; record.bottleneck in the "
             "scenario names another"
         )
-        reasons.append((OF_PORT, why))
+        reasons.append((having("one_port"), why))
     if not tomllib.loads(result.config).get("hotspot"):
-        reasons.append((OF_HOTSPOT, "there is no hotspot"))
+        reasons.append((having("outside_hotspot"), "there is no hotspot"))
     told: dict[str, str] = {}
     for names, why in reasons:
         told.update({name: why for name in names if name in metrics and name not in told})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from qcnlab.catalogue import lower_bounds
+from qcnlab.metrics import texts
 from qcnlab.printing.text import counted, duration
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def is_lower_bound(metrics: Mapping[str, Mapping[str, Any]], name: str) -> bool:
     """Return whether a metric of a summary is a lower bound: what it counts did not all end."""
-    count = lower_bounds().get(name)
+    count = texts("at_least_if").get(name)
     return count is not None and bool(metrics[count]["max"])
 
 

@@ -13,6 +13,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from qcnlab import catalogue
 from qcnlab.figures.notebook import ShownFigure
 from qcnlab.figures.plots import FAINT, TITLE, source_style, style
+from qcnlab.metrics import texts
 from qcnlab.printing import text
 
 if TYPE_CHECKING:
@@ -215,7 +216,7 @@ def _about(sweep: Swept, metric: str, *, some: bool, none: bool) -> str:
     words = sweep.name
     if max(sweep.runs) > 1:
         words += f"; medians and ranges of {sweep.replications_in_words}"
-    never = text.NEVER.get(metric, "have no value")
+    never = texts("never").get(metric, "have no value")
     if some:
         words += f"; hollow: some {never}"
     if none:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from qcnlab import catalogue
 from qcnlab.errors import AnalysisError, scenario_error
 from qcnlab.files.folders import write_sums, write_whole
+from qcnlab.metrics import having, texts
 from qcnlab.printing import text
 from qcnlab.runs import intervals
 from qcnlab.runs.tables import Table
@@ -30,18 +31,6 @@ if TYPE_CHECKING:
     from qcnlab.sweeps.precision import Precision
     from qcnlab.sweeps.runs import Floats, Runs
 
-LEADS = ("recovery_ms", "slowdown_mean", "queue_mean_bytes")
-"""The first of these that a run has is drawn when no metric is named."""
-SHOWN = (
-    *LEADS[:2],
-    "fct_p99_ms",
-    "bottleneck_gbps",
-    "queue_mean_bytes",
-    "queue_std_bytes",
-    "drops",
-    "jain",
-)
-"""The metrics that the text shows when none is named."""
 MOST_NAMED = 6
 """So many points that did not reach a precision are named."""
 MOST_SHOWN = 1000
@@ -323,7 +312,8 @@ class Sweep:
         str
             The first of recovery time, mean slowdown and mean queue that some run has.
         """
-        return next((name for name in LEADS if self.has(name)), LEADS[-1])
+        leads = having("drawn")
+        return next((name for name in leads if self.has(name)), leads[-1])
 
     def plot(self, metric: str | None = None) -> Figure:
         """Draw a metric over the first key that varies, with a line for each value of the second.
@@ -457,7 +447,7 @@ class Sweep:
             [words[axis][value] for axis, value in enumerate(position(self._axes, point))]
             for point in range(shown)
         ]
-        wanted = names or [name for name in SHOWN if self.has(name)]
+        wanted = names or [name for name in having("swept") if self.has(name)]
         cells = [[self._cell(point, name, level) for name in wanted] for point in range(len(heads))]
         notes = self._notes(wanted, shown)
         last = [name for name, cells_of in notes.items() if any(cells_of)]
@@ -516,7 +506,7 @@ class Sweep:
         IndexError
             If there is no such point.
         """
-        count = catalogue.lower_bounds().get(metric)
+        count = texts("at_least_if").get(metric)
         return count is not None and bool(self.over(point, count)["max"])
 
     def _cell(self, point: int, name: str, level: float | None = None) -> str:
@@ -528,7 +518,7 @@ class Sweep:
     def _notes(self, shown: Sequence[str], points: int) -> dict[str, list[str]]:
         """Return, of the first points, how many flows did not finish and how they ended."""
         unfinished, deadlock = [], []
-        bounded = any(name in catalogue.lower_bounds() for name in shown)
+        bounded = any(name in texts("at_least_if") for name in shown)
         for point in range(points):
             left, stood = self.over(point, "unfinished"), self.deadlocks(point)
             some = bounded and "unfinished" not in shown and left["max"]

@@ -2,6 +2,7 @@
 
 mod collective;
 mod completion;
+mod fact;
 mod flow_octets;
 mod in_window;
 mod meter;
@@ -12,6 +13,7 @@ mod windows;
 
 use crate::fabric::Fabric;
 use crate::scenario::Scenario;
+use Fact::*;
 use completion::percentile;
 use flow_octets::FlowOctets;
 use qcnlab_sim::Finished;
@@ -20,6 +22,8 @@ use view::{RunView, mean, took_ms};
 
 pub(crate) use collective::CollectiveRun;
 pub(crate) use completion::{Completion, completions};
+pub use fact::Fact;
+pub(crate) use fact::catalogued;
 pub use in_window::{Traces, WINDOW_METRICS, WindowError, WindowMetric, metric_in_window};
 pub(crate) use meter::Meter;
 pub use recovery::recovery_bin;
@@ -37,7 +41,16 @@ pub struct Metric {
     pub about: &'static str,
     /// Where it is taken from.
     pub source: &'static str,
+    /// What it is about, and where it is shown unasked.
+    pub facts: &'static [Fact],
     definition: Definition,
+}
+
+impl Metric {
+    /// Whether it is a share of a whole: from 0 to 1.
+    pub fn is_share(&self) -> bool {
+        self.facts.contains(&Share)
+    }
 }
 
 /// How a metric is computed: a formula, and the window that it takes in the metric of the whole run.
@@ -80,6 +93,7 @@ pub const METRICS: &[Metric] = &[
                 link and the sources allow: the smaller of link rate and offered rate. None when it never does.",
         source: "decks 000 and 001, recovery time",
         definition: Definition::Run(|view| view.ms_after_hotspot(|bins| bins.recovery.first())),
+        facts: &[Never("did not recover"), OfHotspot, Compared(7), Swept(1), Drawn(1), Live(1), Page],
     },
     Metric {
         name: "rec95_ms",
@@ -89,6 +103,7 @@ pub const METRICS: &[Metric] = &[
                 and the sources allow: the smaller of link rate and offered rate.",
         source: "deck 001, recovery time, read as a single bin",
         definition: Definition::Run(|view| view.ms_after_hotspot(|bins| bins.one_at_95.first())),
+        facts: &[Never("did not recover"), OfHotspot],
     },
     Metric {
         name: "rec95s_ms",
@@ -98,6 +113,7 @@ pub const METRICS: &[Metric] = &[
                 default 5 ms.",
         source: "deck 001, recovery time, read as a lasting level",
         definition: Definition::Run(|view| view.ms_after_hotspot(|bins| bins.lasting_at_95.first())),
+        facts: &[Never("did not recover"), OfHotspot],
     },
     Metric {
         name: "onset_ms",
@@ -107,6 +123,7 @@ pub const METRICS: &[Metric] = &[
                 record.onset_hold, by default 10 ms. None when it never does, or the scheme has no set point.",
         source: "deck 000, Downward Transience",
         definition: Definition::Run(|view| view.onset_ms()),
+        facts: &[Never("did not settle"), OfHotspot, Compared(8), Page],
     },
     Metric {
         name: "util_before",
@@ -116,6 +133,7 @@ pub const METRICS: &[Metric] = &[
                 the end), as a share of what the link could carry.",
         source: "-",
         definition: Definition::Run(|view| view.of_link(view.through()?.before.value())),
+        facts: &[Share, OutsideHotspot, OnePort, Live(2), Page],
     },
     Metric {
         name: "util_during",
@@ -125,6 +143,7 @@ pub const METRICS: &[Metric] = &[
                 hotspot's rate, or at its own where the hotspot slows another port.",
         source: "-",
         definition: Definition::Run(|view| Some(view.through()?.during.value()? / view.hotspot_bps?)),
+        facts: &[Share, OfHotspot, Live(3), Page],
     },
     Metric {
         name: "util_after",
@@ -134,6 +153,7 @@ pub const METRICS: &[Metric] = &[
                 as a share of what the link could carry.",
         source: "-",
         definition: Definition::Run(|view| view.of_link(view.through()?.after.value())),
+        facts: &[Share, OfHotspot, Live(4), Page],
     },
     Metric {
         name: "throughput_outside_gbps",
@@ -143,6 +163,7 @@ pub const METRICS: &[Metric] = &[
                 its start, and from the end of recovery (of the hotspot, where there is no recovery) to the end.",
         source: "-",
         definition: Definition::Run(|view| Some(view.outside_bps()? * 1e-9)),
+        facts: &[OutsideHotspot, Rates, OnePort, Page],
     },
     Metric {
         name: "queue_mean_bytes",
@@ -151,6 +172,7 @@ pub const METRICS: &[Metric] = &[
         about: "Mean of the bottleneck's queue samples outside the hotspot and its recovery.",
         source: "-",
         definition: Definition::Queue(SampleStats::mean),
+        facts: &[OnePort, Compared(4), Swept(5), Drawn(3), Advised(4), Live(5), Page],
     },
     Metric {
         name: "queue_std_bytes",
@@ -159,6 +181,7 @@ pub const METRICS: &[Metric] = &[
         about: "Standard deviation of the bottleneck's queue samples outside the hotspot and its recovery.",
         source: "-",
         definition: Definition::Queue(SampleStats::deviation),
+        facts: &[OnePort, Compared(5), Swept(6), Page],
     },
     Metric {
         name: "queue_max_bytes",
@@ -167,6 +190,7 @@ pub const METRICS: &[Metric] = &[
         about: "Largest of the bottleneck's queue samples outside the hotspot and its recovery.",
         source: "-",
         definition: Definition::Queue(SampleStats::largest),
+        facts: &[OnePort, Compared(6), Advised(5), Live(7)],
     },
     Metric {
         name: "queue_empty_frac",
@@ -175,6 +199,7 @@ pub const METRICS: &[Metric] = &[
         about: "Share of the bottleneck's queue samples outside the hotspot and its recovery at which it is empty.",
         source: "-",
         definition: Definition::Queue(SampleStats::share_of_zeros),
+        facts: &[Share, OnePort, Page],
     },
     Metric {
         name: "queue_during_bytes",
@@ -183,6 +208,7 @@ pub const METRICS: &[Metric] = &[
         about: "Mean of the bottleneck's queue samples during the hotspot.",
         source: "deck 003, Queue Length",
         definition: Definition::Run(|view| view.queue_during()),
+        facts: &[OfHotspot, Live(6)],
     },
     Metric {
         name: "drops",
@@ -192,6 +218,7 @@ pub const METRICS: &[Metric] = &[
                 links.",
         source: "-",
         definition: Definition::Run(|view| Some(view.done.counters.frames_dropped as f64)),
+        facts: &[SilentAtZeroBeside, Compared(9), Swept(7), Advised(9), Live(9), Page],
     },
     Metric {
         name: "messages",
@@ -201,6 +228,7 @@ pub const METRICS: &[Metric] = &[
                 run. Marks that come back on acknowledgements are none.",
         source: "-",
         definition: Definition::Run(|view| Some(view.done.counters.messages_sent as f64)),
+        facts: &[SilentAtZero, Compared(11), Advised(8), Live(8), Page],
     },
     Metric {
         name: "false_alarms",
@@ -211,6 +239,7 @@ pub const METRICS: &[Metric] = &[
                 never conclude that.",
         source: "deck 000, SONAR",
         definition: Definition::Run(|view| Some(view.done.counters.false_alarms as f64)),
+        facts: &[SilentAtZero],
     },
     Metric {
         name: "jain",
@@ -220,6 +249,7 @@ pub const METRICS: &[Metric] = &[
                 (sum x)^2 / (n sum x^2), 1 when all are equal, 1/n when one has all.",
         source: "Jain, Chiu, Hawe 1984, DEC-TR-301",
         definition: Definition::Outside(FlowOctets::jain),
+        facts: &[Share, Rates, Several, Compared(18), Swept(8), Live(10), Page],
     },
     Metric {
         name: "bottleneck_gbps",
@@ -231,6 +261,7 @@ pub const METRICS: &[Metric] = &[
                 several ways or its way changes: what crosses one port is then not known where flows end.",
         source: "deck 004, hot port throughput",
         definition: Definition::Through(FlowOctets::total_gbps),
+        facts: &[OnePort, Compared(1), Swept(4)],
     },
     Metric {
         name: "aggregate_gbps",
@@ -240,6 +271,7 @@ pub const METRICS: &[Metric] = &[
                 included.",
         source: "deck 004, aggregate throughput",
         definition: Definition::Whole(|_| true, FlowOctets::total_gbps),
+        facts: &[Compared(2), Page],
     },
     Metric {
         name: "victim_gbps",
@@ -249,6 +281,7 @@ pub const METRICS: &[Metric] = &[
                 the end of the run. None when all cross it.",
         source: "deck 004, Baseline Input-Generated Hotspot",
         definition: Definition::Whole(|crosses| !crosses, FlowOctets::lowest_gbps),
+        facts: &[Rates, OnePort, Compared(3), Page],
     },
     Metric {
         name: "rate_ratio",
@@ -258,6 +291,7 @@ pub const METRICS: &[Metric] = &[
                 the end of the run. None when one gets nothing.",
         source: "deck 003, Conclusion: maximum to minimum source rate ratio",
         definition: Definition::Whole(|crosses| crosses, FlowOctets::rate_ratio),
+        facts: &[Rates, Several, OnePort, Compared(19)],
     },
     Metric {
         name: "off_max_min",
@@ -269,6 +303,7 @@ pub const METRICS: &[Metric] = &[
                 flows.",
         source: "deck 004, Parking Lot Scenario",
         definition: Definition::Run(|view| view.off(view.shares()?.max_min.as_ref()?)),
+        facts: &[Rates],
     },
     Metric {
         name: "off_proportional",
@@ -278,6 +313,7 @@ pub const METRICS: &[Metric] = &[
                 the rates as large as it can be.",
         source: "deck 004, Parking Lot Scenario",
         definition: Definition::Run(|view| view.off(view.shares()?.proportional.as_ref()?)),
+        facts: &[Rates],
     },
     Metric {
         name: "refused",
@@ -286,6 +322,7 @@ pub const METRICS: &[Metric] = &[
         about: "Frames that found the queue behind their limiter full and were discarded there, in the whole run.",
         source: "deck 004, Switch and Adapter Parameters",
         definition: Definition::Run(|view| Some(view.done.counters.frames_refused as f64)),
+        facts: &[SilentAtZero, Compared(10)],
     },
     Metric {
         name: "started",
@@ -294,6 +331,7 @@ pub const METRICS: &[Metric] = &[
         about: "Flows of a size that started before the end of the run.",
         source: "-",
         definition: Definition::Run(|view| Some(view.started())),
+        facts: &[SilentAtZero, Ending(5), Compared(20)],
     },
     Metric {
         name: "unfinished",
@@ -302,6 +340,7 @@ pub const METRICS: &[Metric] = &[
         about: "Those flows of a size that started and did not finish before the end of the run.",
         source: "-",
         definition: Definition::Run(|view| Some(view.unfinished())),
+        facts: &[SilentAtZero, Ending(6), Compared(21), Advised(3)],
     },
     Metric {
         name: "never_started",
@@ -311,6 +350,7 @@ pub const METRICS: &[Metric] = &[
                 completed, or jitter took their start beyond the end.",
         source: "-",
         definition: Definition::Run(|view| Some(view.never_started())),
+        facts: &[SilentAtZero, Ending(7), Compared(22)],
     },
     Metric {
         name: "fct_mean_ms",
@@ -322,6 +362,7 @@ pub const METRICS: &[Metric] = &[
                 None without such flows.",
         source: "-",
         definition: Definition::Run(|view| view.completion(took_ms, mean)),
+        facts: &[AtLeastIf("unfinished"), Ending(1), Compared(23), Page],
     },
     Metric {
         name: "fct_p99_ms",
@@ -330,6 +371,7 @@ pub const METRICS: &[Metric] = &[
         about: "As fct_mean_ms, but the smallest time that 99 % of these flows do not exceed.",
         source: "-",
         definition: Definition::Run(|view| view.completion(took_ms, |sorted| percentile(sorted, 99))),
+        facts: &[AtLeastIf("unfinished"), Ending(2), Compared(24), Swept(3), Page],
     },
     Metric {
         name: "slowdown_mean",
@@ -341,6 +383,7 @@ pub const METRICS: &[Metric] = &[
                 that did not finish counts as in fct_mean_ms: the value is then a lower bound. None without such flows.",
         source: "pFabric, SIGCOMM 2013: normalised flow completion time",
         definition: Definition::Run(|view| view.completion(Completion::slowdown, mean)),
+        facts: &[AtLeastIf("unfinished"), Ending(3), Compared(25), Swept(2), Drawn(2), Advised(1), Page],
     },
     Metric {
         name: "slowdown_p99",
@@ -349,6 +392,7 @@ pub const METRICS: &[Metric] = &[
         about: "As slowdown_mean, but the smallest slowdown that 99 % of these flows do not exceed.",
         source: "-",
         definition: Definition::Run(|view| view.completion(Completion::slowdown, |sorted| percentile(sorted, 99))),
+        facts: &[AtLeastIf("unfinished"), Ending(4), Compared(26), Advised(2), Page],
     },
     Metric {
         name: "deadlock_ms",
@@ -358,6 +402,7 @@ pub const METRICS: &[Metric] = &[
                 there, and every other metric is of the time before. None without a deadlock.",
         source: "-",
         definition: Definition::Run(|view| view.deadlock_ms()),
+        facts: &[Compared(31), Page],
     },
     Metric {
         name: "timeouts",
@@ -367,6 +412,7 @@ pub const METRICS: &[Metric] = &[
                 either.",
         source: "deck 003, TCP: Discussion",
         definition: Definition::Run(|view| Some(view.of_transports(|tcp| tcp.timeouts, |roce| roce.timeouts))),
+        facts: &[SilentAtZero, Compared(27)],
     },
     Metric {
         name: "retransmitted",
@@ -377,6 +423,7 @@ pub const METRICS: &[Metric] = &[
         definition: Definition::Run(|view| {
             Some(view.of_transports(|tcp| tcp.retransmitted, |roce| roce.retransmitted))
         }),
+        facts: &[SilentAtZero, Compared(28)],
     },
     Metric {
         name: "spurious_repeats",
@@ -388,6 +435,7 @@ pub const METRICS: &[Metric] = &[
         definition: Definition::Run(|view| {
             view.of_queue_pairs(|roce| roce.spurious).map(|all| all.sum::<u64>() as f64)
         }),
+        facts: &[SilentAtZero, Compared(29)],
     },
     Metric {
         name: "reorder_peak",
@@ -397,6 +445,7 @@ pub const METRICS: &[Metric] = &[
                 buffer, or what selective repeat keeps. None without RoCE.",
         source: "-",
         definition: Definition::Run(|view| view.of_queue_pairs(|roce| roce.most_kept)?.max().map(|most| most as f64)),
+        facts: &[SilentAtZero, Compared(30)],
     },
     Metric {
         name: "pause_frames",
@@ -405,6 +454,7 @@ pub const METRICS: &[Metric] = &[
         about: "Pause frames sent in the whole run, those that let go included.",
         source: "-",
         definition: Definition::Run(|view| Some(view.done.counters.pause_frames as f64)),
+        facts: &[SilentAtZero, Compared(12), Advised(6), Live(11), Page],
     },
     Metric {
         name: "storm_frames",
@@ -414,6 +464,7 @@ pub const METRICS: &[Metric] = &[
                 pause_frames counts them, too. None without such a table.",
         source: "-",
         definition: Definition::Run(|view| view.count_if(view.parts.storms, |counters| counters.storm_frames)),
+        facts: &[Compared(13)],
     },
     Metric {
         name: "watchdog_drops",
@@ -423,6 +474,7 @@ pub const METRICS: &[Metric] = &[
                 those that came. drops counts them, too. None without [[watchdog]].",
         source: "-",
         definition: Definition::Run(|view| view.count_if(view.parts.watchdogs, |counters| counters.watchdog_drops)),
+        facts: &[Compared(14)],
     },
     Metric {
         name: "link_drops",
@@ -432,6 +484,7 @@ pub const METRICS: &[Metric] = &[
                 while it was down. drops counts them, too. None without such a table.",
         source: "-",
         definition: Definition::Run(|view| view.count_if(view.parts.failures, |counters| counters.link_drops)),
+        facts: &[Compared(15)],
     },
     Metric {
         name: "trimmed",
@@ -441,6 +494,7 @@ pub const METRICS: &[Metric] = &[
                 them, too. None where no switch has trim_to.",
         source: "-",
         definition: Definition::Run(|view| view.count_if(view.parts.trimming, |counters| counters.packets_trimmed)),
+        facts: &[Compared(16)],
     },
     Metric {
         name: "paused_frac",
@@ -450,19 +504,9 @@ pub const METRICS: &[Metric] = &[
                 itself if classes stop by themselves.",
         source: "-",
         definition: Definition::Run(|view| Some(view.meter.paused_frac())),
+        facts: &[Share, SilentAtZero, Compared(17), Advised(7), Page],
     },
 ];
-
-/// Metrics that are lower bounds where the other, a count, is above 0: they count what has not come to its end.
-pub(crate) const LOWER_BOUNDS: &[(&str, &str)] = &[
-    ("fct_mean_ms", "unfinished"),
-    ("fct_p99_ms", "unfinished"),
-    ("slowdown_mean", "unfinished"),
-    ("slowdown_p99", "unfinished"),
-];
-
-/// Metrics that are shares of a whole: from 0 to 1.
-pub const SHARES: &[&str] = &["util_before", "util_during", "util_after", "queue_empty_frac", "jain", "paused_frac"];
 
 /// The metrics of one run, in the order of [`METRICS`].
 pub(crate) fn measure(scenario: &Scenario, fabric: &Fabric, meter: Meter, done: &Finished) -> Vec<Option<f64>> {

@@ -1,0 +1,63 @@
+"""What each metric declares of itself: what it is about, and where it is shown unasked."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+from qcnlab import _core
+
+
+@cache
+def metrics() -> list[dict[str, Any]]:
+    """Return every metric: `name`, `title`, `unit`, `about`, `source`, `facts`.
+
+    `facts` are an object: `ending`, `compared`, `swept`, `drawn`, `advised` and `live` have a rank
+    from 1, `at_least_if` and `never` a text, others are there or not.
+    """
+    entries: list[dict[str, Any]] = json.loads(_core.metrics())
+    return entries
+
+
+@cache
+def having(fact: str) -> tuple[str, ...]:
+    """Return the metrics that declare a fact, by their rank in it, or in the order of all.
+
+    Parameters
+    ----------
+    fact : str
+        Such as ``"compared"`` or ``"one_port"``.
+
+    Examples
+    --------
+    >>> having("drawn")
+    ('recovery_ms', 'slowdown_mean', 'queue_mean_bytes')
+    >>> having("outside_hotspot")
+    ('util_before', 'throughput_outside_gbps')
+    """
+    known = [(each["facts"][fact], each["name"]) for each in metrics() if fact in each["facts"]]
+    return tuple(name for _, name in sorted(known, key=lambda pair: int(pair[0])))
+
+
+@cache
+def texts(fact: str) -> dict[str, str]:
+    """Return the text of a fact by the metrics that declare it.
+
+    Parameters
+    ----------
+    fact : str
+        ``"at_least_if"``: the metric that makes it a lower bound where that is above 0.
+        ``"never"``: the words where a run has no value.
+
+    Examples
+    --------
+    >>> texts("at_least_if")["slowdown_p99"], texts("never")["onset_ms"]
+    ('unfinished', 'did not settle')
+    """
+    return {each["name"]: each["facts"][fact] for each in metrics() if fact in each["facts"]}
+
+
+def never(name: str) -> str:
+    """Return what is said of a metric that a run has no value of."""
+    return texts("never").get(name, "none")
