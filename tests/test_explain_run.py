@@ -313,3 +313,28 @@ def test_the_guide_prints_what_the_command_does(cli: CommandLine) -> None:
         done = cli(*shlex.split(line)[1:])
         assert done.returncode == 0, done.stderr
     assert done.stdout == printed.text
+
+
+def test_the_figure_has_the_parts_of_each_slow_flow(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    from matplotlib.patches import Rectangle
+
+    from qcnlab.figures.explanation import explanation_figure
+
+    here = CommandLine(tmp_path)
+    words = ("-s", "scheme.name=none", "-s", "duration=2 ms", "-s", "warmup=1 ms", "--reps", "1")
+    assert here("run", "victim-of-pfc-40g", *words, "-o", "v").returncode == 0
+    done = here("explain-run", "v", "--json", "-o", "time.png")
+    assert done.returncode == 0 and (tmp_path / "time.png").exists()
+    told = json.loads(done.stdout)
+    left, right = explanation_figure(told).axes
+    bars = [each for each in right.patches if isinstance(each, Rectangle)]
+    for row, flow in enumerate(told["slow"]):
+        own = [bar for bar in bars if abs(bar.get_y() + bar.get_height() / 2 - row) < 0.1]
+        assert sum(bar.get_width() for bar in own) == pytest.approx(1e3 * flow["lasted_s"])
+    stopped = [bar.get_width() for bar in left.patches if isinstance(bar, Rectangle)]
+    assert stopped == pytest.approx([1e3 * root["stopped_s"] for root in told["roots"]])
+    bare = explanation_figure({**told, "roots": [], "slow": []})
+    assert [axes.texts[0].get_text() for axes in bare.axes] == [
+        "no link was stopped", "no flow has a time",
+    ]  # fmt: skip

@@ -31,7 +31,11 @@ EXAMPLES = {
         f"deadlock {FABRIC} --all-pairs --failures 2",
         f"deadlock {FABRIC} --all-pairs --failures 2 --bounce --json",
     ),
-    "explain-run": ("explain-run runs/FOLDER", "explain-run runs/FOLDER --flows 10 --json"),
+    "explain-run": (
+        "explain-run runs/FOLDER",
+        "explain-run runs/FOLDER -o time.svg",
+        "explain-run runs/FOLDER --flows 10 --json",
+    ),
     "lint": (
         "lint fabric",
         "lint fabric -o findings.svg",

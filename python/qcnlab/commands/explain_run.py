@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -18,6 +19,15 @@ def explain_run(
     flows: Annotated[
         int, typer.Option("--flows", min=1, max=1000, help="Flows of each list at most.")
     ] = 5,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="FILE",
+            help="Draw where congestion began and where the time went: .svg, .png or .pdf.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Tell what happened in a run, in words for a ticket.
@@ -29,10 +39,19 @@ def explain_run(
     from qcnlab.results.explanation import explanation
     from qcnlab.results.result import open_run
 
+    if out is not None:
+        from qcnlab.files.outputs import drawable
+
+        drawable(out)
     try:
         told = explanation(open_run(run), replication, flows)
     except IndexError as error:
         raise Error(f"{run}: {error}") from None
+    if out is not None:
+        from qcnlab.figures.explanation import explanation_figure
+        from qcnlab.figures.plots import save
+
+        save(explanation_figure(told), out)
     if as_json:
         print_json(told)
     else:
