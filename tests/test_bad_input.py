@@ -138,6 +138,22 @@ def test_a_file_that_is_not_utf8(cli: CommandLine, verb: str) -> None:
     assert cli.left() == ["bad.toml"]
 
 
+def test_what_gzip_packed_is_named(cli: CommandLine) -> None:
+    text = qcnlab.load(HOTSPOT).to_toml()
+    (cli.folder / "packed.toml").write_bytes(gzip.compress(text.encode()))
+    done = cli("check", "packed.toml")
+    assert done.returncode == 2 and done.stderr.startswith("error: the file is gzip")
+    assert "gunzip" in done.stderr and done.stderr.isascii()
+    (cli.folder / "sizes.csv").write_bytes(gzip.compress(b"size,part\n10 KB,0.5\n1 MB,1\n"))
+    (cli.folder / "plain.csv").write_bytes(b"size,part\n10 KB,0.5\n\xff MB,1\n")
+    for name, told in (("sizes.csv", "this is gzip: unpack it first, with gunzip"),
+                       ("plain.csv", "it is not UTF-8 text: octet 20 cannot be read")):  # fmt: skip
+        drawn = f'arrivals = "flows"\nsizes = "{name}"\nload = 0.5'
+        (cli.folder / "own.toml").write_text(GOOD.replace('arrivals = "saturated"', drawn))
+        done = cli("check", "own.toml")
+        assert done.returncode == 2 and f"'{name}' cannot be read: {told}" in done.stderr
+
+
 @pytest.mark.parametrize("verb", ["run", "check"])
 def test_a_file_that_is_not_there(cli: CommandLine, verb: str) -> None:
     done = cli(verb, "og-hotspot-2src.toml")

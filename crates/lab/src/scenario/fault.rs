@@ -21,6 +21,9 @@ pub enum Fault {
         /// The first octet that cannot be read, counted from 0.
         offset: usize,
     },
+    /// The octets are what gzip has packed.
+    #[error("the file is gzip")]
+    Gzip,
     /// The text is not TOML or JSON.
     #[error("{what}")]
     Syntax {
@@ -636,6 +639,7 @@ impl Fault {
     pub fn hint(&self) -> Option<String> {
         let did_you_mean = |nearest: &Option<String>| nearest.as_ref().map(|n| format!("did you mean \"{n}\"?"));
         Some(match self {
+            Fault::Gzip => "unpack it first, with gunzip".to_owned(),
             Fault::NotUtf8 { .. } => "save the file as UTF-8".to_owned(),
             Fault::Syntax { cut_off: true, .. } => "the text ends here: it may have been cut off".to_owned(),
             Fault::UnknownKey { key, nearest: Some(nearest), .. } if key == nearest => {
