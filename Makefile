@@ -177,14 +177,17 @@ $(CORE): $(VENV)/.run $(SOURCES)
 	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --uv --release --quiet
 	@touch $@
 
-# What the package needs and what builds it.
+UV = --quiet --disable-pip-version-check "$$(sed -n 's/^\(uv==[^ ]*\).*/\1/p' requirements-run.lock)"
+
+# What the package needs and what builds it. The pip that Python has puts uv there; an environment with a pip of its own takes
+# twice as long to make, and nothing uses it.
 $(VENV)/.run: requirements-run.lock
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is missing: install Python 3.11 or newer, or name one: make PYTHON=python3.12 ..." >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "$$($(PYTHON) -V) is too old: install Python 3.11 or newer, or name one: make PYTHON=python3.12 ..." >&2; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "$$($(PYTHON) -V) has no venv module: install it (Debian: apt-get install python3-venv)." >&2; exit 1; }
 	@echo "Setting up $(VENV) ..." >&2
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$(sed -n 's/^\(uv==[^ ]*\).*/\1/p' requirements-run.lock)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv --without-pip $(VENV)
+	@$(PYTHON) -m pip --python $(BIN)/python install $(UV) 2>/dev/null || { $(BIN)/python -m ensurepip >/dev/null && $(BIN)/python -m pip install $(UV); }
 	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip install --quiet --require-hashes -r requirements-run.lock
 	@touch $@
 
