@@ -211,7 +211,7 @@ def test_a_mistyped_key_is_never_proposed_again() -> None:
     from qcnlab import catalogue
 
     base = qcnlab.load(HOTSPOT)
-    keys = {entry["key"] for entry in catalogue.parameters() if entry["scheme"] in (None, "qcn")}
+    keys = {entry.key for entry in catalogue.parameters() if entry.scheme in (None, "qcn")}
     tables = {key.rpartition(".")[0] for key in keys} - {""}
     wrong = {f"{table}.{key.rpartition('.')[2]}" for table in tables for key in keys} - keys
     proposed = {}

@@ -52,13 +52,13 @@ def test_what_another_scheme_has_beside_its_preset_is_told() -> None:
     """Each scheme in each preset, in a scenario that has another: nothing of the preset is told."""
     told = 0
     for entry in catalogue.schemes():
-        for preset in entry["presets"]:
-            of_transport = "acknowledgement" in entry["hears"]
+        for preset in entry.presets:
+            of_transport = "acknowledgement" in entry.hears
             name = "incast-16-to-1-100g" if of_transport else "one-source-into-9g-rtt10us"
             changes = [
                 "topology.buffer=3 MB",
-                f"scheme.name={entry['name']}",
-                f"scheme.preset={preset['name']}",
+                f"scheme.name={entry.name}",
+                f"scheme.preset={preset.name}",
             ]
             config = qcnlab.load(name).with_(*changes).to_toml()
             keys = [each.partition("=")[0] for each in of_shipped(name, config)]
@@ -206,11 +206,9 @@ def test_every_listed_name_can_be_explained() -> None:
     from qcnlab import catalogue
 
     for metric in catalogue.metrics():
-        assert metric["about"] in " ".join(
-            entry["about"] for entry in catalogue.find(metric["name"])
-        )
-    names = [entry["name"] for entry in catalogue.schemes() + catalogue.scenarios()]
-    names += [entry["key"] for entry in catalogue.parameters()]
+        assert metric.about in " ".join(entry.about for entry in catalogue.find(metric.name))
+    names = [entry.name for entry in catalogue.schemes() + catalogue.scenarios()]
+    names += [entry.key for entry in catalogue.parameters()]
     for name in names:
         assert catalogue.explain(catalogue.find(name), 80)
 
@@ -219,11 +217,11 @@ def test_what_all_kinds_of_a_table_have_is_explained_once(cli: CommandLine) -> N
     from qcnlab import catalogue
 
     [overhead] = catalogue.find("frame_overhead")
-    assert overhead["key"] == "topology.frame_overhead"
-    assert overhead["about"].startswith("Octets of wire time on top of each frame")
+    assert overhead.name == "topology.frame_overhead"
+    assert overhead.about.startswith("Octets of wire time on top of each frame")
     assert cli("explain", "frame_overhead").stdout.count("frame_overhead") == 1
     known = [
-        (entry["key"], entry["scheme"], entry["about"], entry["range"], entry["default"])
+        (entry.key, entry.scheme, entry.about, entry.range, entry.default)
         for entry in catalogue.parameters()
     ]
     assert [each for each in known if known.count(each) > 1] == []
@@ -348,11 +346,11 @@ def test_words_say_each_thing_once_and_point_to_what_there_is() -> None:
     from qcnlab import catalogue
     from qcnlab.catalogue.words import words
 
-    called = [name.lower() for word in words() for name in {word["name"], *word["also"]}]
+    called = [name.lower() for word in words() for name in {word.name, *word.also}]
     assert len(set(called)) == len(called)
     for word in words():
-        assert word["about"].endswith(".")
-        for name in word["see"]:
+        assert word.about.endswith(".")
+        for name in word.see:
             assert catalogue.find(name), name
 
 

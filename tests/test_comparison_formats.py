@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 pytest.importorskip("scipy")
 
-DROPS = next(each["about"] for each in catalogue.metrics() if each["name"] == "drops")
+DROPS = next(each.about for each in catalogue.metrics() if each.name == "drops")
 RANGES = "Values: median [least..largest] over the replications of a run."
 
 

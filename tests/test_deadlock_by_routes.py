@@ -108,7 +108,7 @@ def test_check_warns_of_a_circle_while_all_links_are_up(cli: CommandLine, name: 
 
 
 def test_no_other_shipped_scenario_has_a_circle() -> None:
-    names = [entry["name"] for entry in qcnlab.catalogue.scenarios()]
+    names = [entry.name for entry in qcnlab.catalogue.scenarios()]
     assert [name for name in names if warnings(qcnlab.load(name))] == [RING]
 
 

@@ -107,10 +107,10 @@ def test_every_source_of_a_scheme_is_on_the_page_of_sources() -> None:
     page = (ROOT / "docs/reference/sources.md").read_text(encoding="utf-8")
     short_name = re.compile(r"[Dd]ecks? \d{3}|802\.1Qau|[\w-]+ \(\d{4}\)|ConnectX firmware")
     for entry in catalogue.schemes():
-        names = short_name.findall(entry["source"])
-        assert names or entry["source"] == "-", entry["source"]
+        names = short_name.findall(entry.source)
+        assert names or entry.source == "-", entry.source
         for each in names:
-            assert each.replace("decks", "deck") in page, f"{entry['name']}: {each}"
+            assert each.replace("decks", "deck") in page, f"{entry.name}: {each}"
 
 
 def test_decisions_are_numbered_and_listed() -> None:

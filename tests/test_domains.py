@@ -101,11 +101,11 @@ def test_tshark_reads_the_modes(tmp_path: Path) -> None:
 def test_presets_of_more_than_six_bits_have_no_standard_frame(
     cli: CommandLine, tmp_path: Path
 ) -> None:
-    entries = {entry["name"]: entry for entry in catalogue.schemes()}
+    entries = {entry.name: entry for entry in catalogue.schemes()}
     without = {
-        (scheme, preset["name"])
+        (scheme, preset.name)
         for scheme, entry in entries.items()
-        for preset in entry["presets"]
+        for preset in entry.presets
         if "no standard frame" in catalogue.about(scheme, preset)
     }
     both = ("IBM_ZRL", "IBM_ZRL_M1500KB")

@@ -132,7 +132,7 @@ def test_a_number_is_held_to_its_last_digit() -> None:
 def test_the_numbers_are_those_of_the_runs(path: Path) -> None:
     parsed = lesson(path)
     links = [scenarios(link) for link in parsed.links]
-    metrics = {entry["name"] for entry in catalogue.metrics()}
+    metrics = {entry.name for entry in catalogue.metrics()}
     wrong = []
     for whose, printed in parsed.said:
         run, what, *rest = whose.split()

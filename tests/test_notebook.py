@@ -96,8 +96,8 @@ def test_a_scenario_is_pickled_with_what_it_was_made_from(short: qcnlab.Scenario
     # Changes start from the file, not from the resolved scenario: defaults of ECM hold here.
     assert again.with_("scheme.name=ecm") == short.with_("scheme.name=ecm")
     for entry in catalogue.scenarios():
-        scenario = qcnlab.load(entry["name"])
-        assert pickle.loads(pickle.dumps(scenario)) == scenario, entry["name"]
+        scenario = qcnlab.load(entry.name)
+        assert pickle.loads(pickle.dumps(scenario)) == scenario, entry.name
 
 
 def test_results_and_sweeps_are_pickled_whole(

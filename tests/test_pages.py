@@ -19,14 +19,14 @@ def test_every_page_is_current() -> None:
 def test_every_page_has_its_figure_and_says_what_it_is() -> None:
     now = pages()
     for entry in catalogue.schemes():
-        figure = FOLDER / f"{entry['name']}.png"
+        figure = FOLDER / f"{entry.name}.png"
         assert figure.stat().st_size < 60_000
-        page = now[f"{entry['name']}.md"]
+        page = now[f"{entry.name}.md"]
         assert f"({figure.name})" in page
-        if entry["status"] == "reconstruction":
+        if entry.status == "reconstruction":
             assert "(reconstruction)" in page.splitlines()[0]
-        for preset in entry["presets"]:
-            assert f"* `{preset['name']}`: " in page
-        for parameter in entry["parameters"]:
-            assert f"| `{parameter['key'].rsplit('.', 1)[-1]}` |" in page
+        for preset in entry.presets:
+            assert f"* `{preset.name}`: " in page
+        for parameter in entry.parameters:
+            assert f"| `{parameter.key.rsplit('.', 1)[-1]}` |" in page
     assert INDEX in now

@@ -28,7 +28,7 @@ def rows(heading: str) -> list[list[str]]:
 
 def test_every_scheme_has_a_row() -> None:
     listed = [row[0] for row in rows("Schemes")]
-    assert listed == [scheme["name"] for scheme in schemes()]
+    assert listed == [scheme.name for scheme in schemes()]
 
 
 def test_files_with_numbers_by_hand_have_tests() -> None:

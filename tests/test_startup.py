@@ -69,7 +69,7 @@ STARTS: dict[str, tuple[int, int, set[str]]] = {
     "headroom --rate 100G --cable 40 --mtu 9216": (2, 190, HEAVY),
     "analyse no-such-scenario": (2, 190, HEAVY),
     "compare no-such-scenario": (2, 215, HEAVY),
-    "fct nowhere": (2, 201, HEAVY),
+    "fct nowhere": (2, 202, HEAVY),
     "explain-run nowhere": (2, 195, HEAVY),
     "collective nowhere": (2, 195, HEAVY),
     "report nowhere": (2, 205, HEAVY),

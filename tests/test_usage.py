@@ -112,7 +112,7 @@ def test_kinds_and_presets_are_listed(cli: CommandLine, kind: str, some: tuple[s
     for entry in entries:
         assert re.search(rf"^{entry['name']}  +\S", told, re.MULTILINE), entry["name"]
     if kind == "presets":
-        listed = [(e["name"], p["name"]) for e in catalogue.schemes() for p in e["presets"]]
+        listed = [(e.name, p.name) for e in catalogue.schemes() for p in e.presets]
         assert [(entry["scheme"], entry["name"]) for entry in entries] == listed
     elif kind == "sizes":
         assert "Written as traffic.sizes" in told
@@ -128,6 +128,8 @@ def test_kinds_and_presets_are_listed(cli: CommandLine, kind: str, some: tuple[s
         }[kind]
         assert key in told
         [choices] = {
-            tuple(choice["name"] for choice in entry["choices"]) for entry in catalogue.find(key)
+            tuple(choice.name for choice in entry.choices or ())
+            for entry in catalogue.parameters()
+            if entry.key == key
         }
         assert tuple(entry["name"] for entry in entries) == choices

@@ -111,36 +111,36 @@ def test_words_that_people_type_are_explained(word: str) -> None:
     entries = catalogue.find(word)
     told = catalogue.explain(entries, 80)
     assert re.search(r"^  \S.{30,}", told, re.MULTILINE), told
-    assert "  (word)" in told or any(entry["kind"] != "word" for entry in entries)
+    assert "  (word)" in told or any(entry.kind != "word" for entry in entries)
 
 
 @pytest.mark.parametrize("word", QUESTIONS)
 def test_words_of_questions_lead_to_what_is_meant(word: str) -> None:
-    assert catalogue.find(word)[0]["name"] == QUESTIONS[word]
+    assert catalogue.find(word)[0].name == QUESTIONS[word]
 
 
 def test_a_scheme_that_there_is_is_not_called_missing() -> None:
-    schemes = {plain_form(entry["name"]) for entry in catalogue.schemes()}
+    schemes = {plain_form(entry.name) for entry in catalogue.schemes()}
     for word in words():
-        names = {plain_form(name) for name in (word["name"], *word["also"])}
-        assert word["modelled"] or names.isdisjoint(schemes), word["name"]
+        names = {plain_form(name) for name in (word.name, *word.also)}
+        assert word.modelled or names.isdisjoint(schemes), word.name
 
 
 def test_a_word_says_what_it_is_and_what_it_is_called_here() -> None:
     for word in words():
-        sentences = re.split(r"(?<=[.:])\s", word["about"])
-        assert 1 <= len(sentences) <= 5, word["name"]
-        assert word["about"][0].isupper() or word["about"][0].isdigit(), word["name"]
-        assert word["here"] or word["see"] or not word["modelled"], word["name"]
-        for name in (*word["here"], *word["see"]):
-            assert catalogue.find(name), f"{word['name']}: {name}"
+        sentences = re.split(r"(?<=[.:])\s", word.about)
+        assert 1 <= len(sentences) <= 5, word.name
+        assert word.about[0].isupper() or word.about[0].isdigit(), word.name
+        assert word.here or word.see or not word.modelled, word.name
+        for name in (*word.here, *word.see):
+            assert catalogue.find(name), f"{word.name}: {name}"
 
 
 def test_words_of_vendors_lead_to_what_there_is() -> None:
-    called = {plain_form(name) for word in words() for name in (word["name"], *word["also"])}
+    called = {plain_form(name) for word in words() for name in (word.name, *word.also)}
     assert called.isdisjoint(aliases())
     for alias, names in aliases().items():
-        kinds = {entry["kind"] for name in names for entry in catalogue.find(name)}
+        kinds = {entry.kind for name in names for entry in catalogue.find(name)}
         assert kinds, alias
 
 
@@ -172,8 +172,8 @@ def test_case_hyphens_and_blanks_do_not_matter(one: str, other: str) -> None:
 
 def test_names_in_formulas_are_known() -> None:
     for entry in catalogue.parameters():
-        for name in re.findall(r"[a-zA-Z]\w*_\w+", entry["aliases"] or ""):
-            assert entry["key"] in {each.get("key") for each in catalogue.find(name)}, name
+        for name in re.findall(r"[a-zA-Z]\w*_\w+", entry.aliases or ""):
+            assert entry.key in {each.name for each in catalogue.find(name)}, name
 
 
 @pytest.mark.parametrize("typed", UNLIKE)

@@ -3,21 +3,46 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 from qcnlab import _core
 
 
-@cache
-def metrics() -> list[dict[str, Any]]:
-    """Return every metric: `name`, `title`, `unit`, `about`, `source`, `facts`.
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A number that each run has, with its one definition.
 
-    `facts` are an object: `ending`, `compared`, `swept`, `drawn`, `advised` and `live` have a rank
-    from 1, `at_least_if` and `never` a text, others are there or not.
+    Attributes
+    ----------
+    name : str
+        In tables and files; it ends in its unit where it has one.
+    title : str
+        For people.
+    unit : str
+        Empty for a bare number.
+    about, source : str
+        The definition, and where it is from.
+    facts : dict
+        What it is about and where it is shown unasked. ``ending``, ``compared``, ``swept``,
+        ``drawn``, ``advised`` and ``live`` have a rank from 1, ``at_least_if`` and ``never`` a
+        text; others are there or not.
     """
-    entries: list[dict[str, Any]] = json.loads(_core.metrics())
-    return entries
+
+    kind: ClassVar[str] = "metric"
+    name: str
+    title: str
+    unit: str
+    about: str
+    source: str
+    facts: dict[str, Any]
+
+
+@cache
+def metrics() -> tuple[Metric, ...]:
+    """Return every metric, in the order of tables."""
+    return tuple(Metric(**each) for each in json.loads(_core.metrics()))
 
 
 @cache
@@ -36,7 +61,7 @@ def having(fact: str) -> tuple[str, ...]:
     >>> having("outside_hotspot")
     ('util_before', 'throughput_outside_gbps')
     """
-    known = [(each["facts"][fact], each["name"]) for each in metrics() if fact in each["facts"]]
+    known = [(each.facts[fact], each.name) for each in metrics() if fact in each.facts]
     return tuple(name for _, name in sorted(known, key=lambda pair: int(pair[0])))
 
 
@@ -55,7 +80,7 @@ def texts(fact: str) -> dict[str, str]:
     >>> texts("at_least_if")["slowdown_p99"], texts("never")["onset_ms"]
     ('unfinished', 'did not settle')
     """
-    return {each["name"]: each["facts"][fact] for each in metrics() if fact in each["facts"]}
+    return {each.name: each.facts[fact] for each in metrics() if fact in each.facts}
 
 
 def never(name: str) -> str:

@@ -144,11 +144,11 @@ def _all() -> dict[str, Measure]:
             metric["unit"], metric["about"], name, False, *SHOWN.get(name, (1.0, "")), never
         )
     for metric in catalogue.metrics():
-        name, unit = metric["name"], metric["unit"]
+        name, unit = metric.name, metric.unit
         windowed = DROPS if name == "drops" else name if name in WINDOWED else ""
         shown = SHOWN.get(name, (1e-3, "KB") if unit == "B" else (1.0, ""))
         missing = math.inf if name == "rate_ratio" else math.nan
-        table[name] = Measure(unit, metric["about"], windowed, True, *shown, missing)
+        table[name] = Measure(unit, metric.about, windowed, True, *shown, missing)
     for name, about in OF_MODELS.items():
         table[name] = Measure("", about, "", True)
     for name, (about, _) in OF_TABLES.items():

@@ -63,20 +63,17 @@ def _of_preset(scheme: dict[str, Any]) -> dict[str, Any]:
 
     Of a scheme without presets, one from outside, nothing.
     """
-    presets = {
-        (entry["name"], preset["name"]): preset
-        for entry in catalogue.schemes()
-        for preset in entry["presets"]
-    }
-    preset = presets.get((scheme["name"], scheme.get("preset")))
+    wanted = (str(scheme["name"]), str(scheme.get("preset")))
+    known = {(each.scheme, each.name): each for each in catalogue.presets()}
+    preset = known.get(wanted)
     if preset is None:
         return {}
     return {
         part: {
-            key: value if _text(value) == _text(preset[part].get(key)) else None
+            key: value if _text(value) == _text(own.get(key)) else None
             for key, value in scheme[part].items()
         }
-        for part in ("cp", "rp")
+        for part, own in (("cp", preset.cp), ("rp", preset.rp))
         if part in scheme
     }
 
@@ -88,14 +85,14 @@ def _text(value: object) -> str:
 def _leader(key: str) -> str | None:
     """Return the key that a key follows which is left out, if it follows one."""
     for entry in catalogue.parameters():
-        if entry["key"] == key and (led := FOLLOWS.fullmatch(str(entry["default"]))):
+        if entry.key == key and (led := FOLLOWS.fullmatch(str(entry.default))):
             return f"{key.rpartition('.')[0]}.{led[1]}"
     return None
 
 
 @cache
 def _shipped(name: str) -> dict[str, Any] | None:
-    if name not in {entry["name"] for entry in catalogue.scenarios()}:
+    if name not in {entry.name for entry in catalogue.scenarios()}:
         return None
     return tomllib.loads(_core.Scenario.shipped(name).to_toml())
 

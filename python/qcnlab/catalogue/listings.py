@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from qcnlab.catalogue import default_of
+from qcnlab import catalogue
 from qcnlab.printing.text import bold, number, table
 
 if TYPE_CHECKING:
-    from qcnlab.catalogue import Entry
+    from collections.abc import Sequence
+
+    from qcnlab.catalogue.entries import Choice, Parameter
 
 KINDS = {
     "topologies": "Written as topology.kind; `qcnlab list parameters` has the keys of each.",
@@ -20,43 +22,54 @@ KINDS = {
 SIZES = "Written as traffic.sizes; a CSV file with the columns size and part takes its place."
 
 
-def listing(kind: str, entries: list[Entry]) -> str:
-    """Return a table of `entries` of one kind, which is a name of `catalogue`'s lists."""
-    if kind == "schemes":
-        rows: list[tuple[str, ...]] = [
-            (
-                entry["name"],
-                entry["title"],
-                ", ".join(sorted(set(re.findall(r"deck (\d+)", entry["source"])))) or "-",
-                _all(entry["hears"]),
-                _all(entry["speaks"]),
-                entry["status"],
-                ", ".join(preset["name"] for preset in entry["presets"]),
-            )
-            for entry in entries
-        ]
-        return table(
-            ("scheme", "title", "decks", "hears", "speaks", "status", "presets"), rows, left=7
+def listing(kind: str) -> str:
+    """Return a table of all entries of one kind, which is a name of `catalogue`'s lists.
+
+    Parameters
+    ----------
+    kind : str
+        Such as ``"schemes"``.
+    """
+    match kind:
+        case "schemes":
+            return _schemes()
+        case "scenarios":
+            rows = [(entry.name, entry.folder, entry.title) for entry in catalogue.scenarios()]
+            return table(("scenario", "folder", "title"), rows, left=3)
+        case "metrics":
+            rows = [(entry.name, entry.unit, entry.title) for entry in catalogue.metrics()]
+            return table(("metric", "unit", "meaning"), rows, left=3)
+        case "presets":
+            rows = [(each.name, each.scheme, sentence(each.about)) for each in catalogue.presets()]
+            return table(("preset", "scheme", "from"), rows, left=3)
+        case "sizes":
+            rows = [
+                (entry.name, number(entry.mean_bytes, 3), entry.about.partition(":")[0])
+                for entry in catalogue.sizes()
+            ]
+            return f"{table(('sizes', 'mean, B', 'what it is'), rows, left=3)}\n\n{SIZES}"
+        case "parameters":
+            return _parameters()
+    kinds: tuple[Choice, ...] = getattr(catalogue, kind)()
+    named = [(entry.name, sentence(entry.about)) for entry in kinds]
+    return f"{table((kind, 'what it is'), named, left=2)}\n\n{KINDS[kind]}"
+
+
+def _schemes() -> str:
+    rows = [
+        (
+            entry.name,
+            entry.title,
+            ", ".join(sorted(set(re.findall(r"deck (\d+)", entry.source)))) or "-",
+            _all(entry.hears),
+            _all(entry.speaks),
+            entry.status,
+            ", ".join(preset.name for preset in entry.presets),
         )
-    if kind == "scenarios":
-        rows = [(entry["name"], entry["folder"], entry["title"]) for entry in entries]
-        return table(("scenario", "folder", "title"), rows, left=3)
-    if kind == "metrics":
-        rows = [(entry["name"], entry["unit"], entry["title"]) for entry in entries]
-        return table(("metric", "unit", "meaning"), rows, left=3)
-    if kind == "presets":
-        rows = [(entry["name"], entry["scheme"], sentence(entry["about"])) for entry in entries]
-        return table(("preset", "scheme", "from"), rows, left=3)
-    if kind == "sizes":
-        rows = [
-            (entry["name"], number(entry["mean_bytes"], 3), entry["about"].partition(":")[0])
-            for entry in entries
-        ]
-        return f"{table(('sizes', 'mean, B', 'what it is'), rows, left=3)}\n\n{SIZES}"
-    if kind in KINDS:
-        rows = [(entry["name"], sentence(entry["about"])) for entry in entries]
-        return f"{table((kind, 'what it is'), rows, left=2)}\n\n{KINDS[kind]}"
-    return _parameters(entries)
+        for entry in catalogue.schemes()
+    ]
+    header = ("scheme", "title", "decks", "hears", "speaks", "status", "presets")
+    return table(header, rows, left=7)
 
 
 def sentence(about: str) -> str:
@@ -64,13 +77,13 @@ def sentence(about: str) -> str:
     return re.split(r"(?<=[.:;])\s", about, maxsplit=1)[0].rstrip(".:;")
 
 
-def _parameters(entries: list[Entry]) -> str:
+def _parameters() -> str:
     """Return a table for each kind of parameter; what several schemes share stands there once."""
     groups: dict[str, dict[tuple[str, str, str, str], list[str]]] = {}
-    for entry in entries:
+    for entry in catalogue.parameters():
         known = groups.setdefault(_group(entry), {})
-        row = (entry["key"], entry["type"], default_of(entry), entry["aliases"] or "")
-        known.setdefault(row, []).extend([entry["scheme"]] if entry["scheme"] else [])
+        row = (entry.key, entry.type, entry.default_in_words, entry.aliases or "")
+        known.setdefault(row, []).extend([entry.scheme] if entry.scheme else [])
     parts = []
     for name, known in groups.items():
         of_schemes = any(known.values())
@@ -84,16 +97,16 @@ def _parameters(entries: list[Entry]) -> str:
     return "\n\n".join(parts)
 
 
-def _group(entry: Entry) -> str:
+def _group(entry: Parameter) -> str:
     """Return what a parameter is about: its table, and the kind that alone has it."""
     names = {"": "The run", "scheme.cp": "Congestion points", "scheme.rp": "Reaction points"}
-    section = entry["key"].rpartition(".")[0]
-    kind = re.search(r"\b(Kinds?|With arrivals|With transport) ([a-z_, ]+) only\.", entry["about"])
+    section = entry.key.rpartition(".")[0]
+    kind = re.search(r"\b(Kinds?|With arrivals|With transport) ([a-z_, ]+) only\.", entry.about)
     word = kind[1].rpartition(" ")[2].lower().rstrip("s") if kind else ""
     key = "arrivals" if word == "arrival" else word
     only = f", {key} {kind[2]}" if kind and section in ("topology", "traffic") else ""
     return names.get(section, f"[{section}]") + only
 
 
-def _all(values: list[str]) -> str:
+def _all(values: Sequence[str]) -> str:
     return ", ".join(values) or "nothing"

@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from qcnlab.catalogue.entries import Word
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -30,20 +32,9 @@ def _file() -> dict[str, Any]:
 
 
 @cache
-def words() -> list[dict[str, Any]]:
-    """Return the field's words.
-
-    Returns
-    -------
-    list of dict
-        `name`, `also` (other names), `about`, `unit` (`None` where it has none), `here` (by what
-        name a scenario states it or a run tells it), `see` (what else `explain` knows of it) and
-        `modelled`.
-    """
-    unset: dict[str, Any] = {
-        "also": [], "unit": None, "here": [], "see": [], "modelled": True,
-    }  # fmt: skip
-    return [unset | entry for entry in _file()["word"]]
+def words() -> tuple[Word, ...]:
+    """Return the field's words."""
+    return tuple(map(Word.of, _file()["word"]))
 
 
 @cache

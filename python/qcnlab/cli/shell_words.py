@@ -20,7 +20,7 @@ def scenarios_or_files(incomplete: str) -> list[Word]:
     """Return the shipped scenarios whose names begin so, and the files and folders that do."""
     from qcnlab import catalogue
 
-    named = [(entry["name"], entry["title"]) for entry in catalogue.scenarios()]
+    named = [(entry.name, entry.title) for entry in catalogue.scenarios()]
     return [*_starting(named, incomplete), *_files(incomplete)]
 
 
@@ -28,14 +28,14 @@ def schemes(incomplete: str) -> list[Word]:
     """Return the schemes that go on a list of them, separated by commas."""
     from qcnlab import catalogue
 
-    return _listed([(entry["name"], entry["title"]) for entry in catalogue.schemes()], incomplete)
+    return _listed([(entry.name, entry.title) for entry in catalogue.schemes()], incomplete)
 
 
 def metrics(incomplete: str) -> list[Word]:
     """Return the metrics whose names begin so."""
     from qcnlab import catalogue
 
-    return _starting([(entry["name"], entry["title"]) for entry in catalogue.metrics()], incomplete)
+    return _starting([(entry.name, entry.title) for entry in catalogue.metrics()], incomplete)
 
 
 def known_names(incomplete: str) -> list[Word]:
@@ -45,11 +45,12 @@ def known_names(incomplete: str) -> list[Word]:
 
     known: dict[str, str] = {}
     for entry in catalogue.parameters():
-        known[entry["key"].rpartition(".")[2]] = _line(entry["about"])
-    for entry in words():
-        known |= {word: _line(entry["about"]) for word in (entry["name"], *entry["also"])}
-    for entry in (*catalogue.scenarios(), *catalogue.schemes(), *catalogue.metrics()):
-        known[entry["name"]] = entry["title"]
+        known[entry.key.rpartition(".")[2]] = _line(entry.about)
+    for word in words():
+        known |= {name: _line(word.about) for name in (word.name, *word.also)}
+    known |= {each.name: each.title for each in catalogue.scenarios()}
+    known |= {each.name: each.title for each in catalogue.schemes()}
+    known |= {each.name: each.title for each in catalogue.metrics()}
     # A shell takes a word with a space for two.
     return _starting([each for each in known.items() if " " not in each[0]], incomplete)
 
@@ -61,7 +62,7 @@ def changes(incomplete: str) -> list[Word]:
     key, equals, written = incomplete.partition("=")
     if not equals:
         # Schemes share keys; one word stands for all of them.
-        keys = {entry["key"]: _line(entry["about"]) for entry in catalogue.parameters()}
+        keys = {entry.key: _line(entry.about) for entry in catalogue.parameters()}
         fitting = _starting(keys.items(), incomplete)
         if len(fitting) != 1:
             return [(f"{name}=", about) for name, about in fitting]
@@ -76,14 +77,14 @@ def _assignments(key: str, written: str) -> list[Word]:
 
     values: dict[str, str] = {}
     for entry in catalogue.parameters():
-        if entry["key"] == key:
-            if entry["type"] == "boolean":
+        if entry.key == key:
+            if entry.type == "boolean":
                 values |= {"true": "", "false": ""}
-            elif entry["type"] in EXAMPLES:
-                values[EXAMPLES[entry["type"]]] = "example"
-            if entry["default"] and len(entry["default"].split()) <= 2:
-                values["".join(entry["default"].split())] = "default"
-            values |= {each["name"]: _line(each["about"]) for each in entry["choices"] or ()}
+            elif entry.type in EXAMPLES:
+                values[EXAMPLES[entry.type]] = "example"
+            if entry.default and len(entry.default.split()) <= 2:
+                values["".join(entry.default.split())] = "default"
+            values |= {each.name: _line(each.about) for each in entry.choices or ()}
     return [(f"{key}={value}", about) for value, about in _listed(values.items(), written)]
 
 

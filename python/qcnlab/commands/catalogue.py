@@ -75,11 +75,10 @@ def list_(
     from qcnlab import catalogue
     from qcnlab.catalogue import listings
 
-    entries = getattr(catalogue, kind.value)()
     if as_json:
-        print_json(entries)
+        print_json([catalogue.plain(entry) for entry in getattr(catalogue, kind.value)()])
         return
-    print(listings.listing(kind.value, entries))
+    print(listings.listing(kind.value))
 
 
 def explain(
@@ -98,7 +97,7 @@ def explain(
 
     entries = catalogue.find(name)
     if as_json:
-        print_json(entries)
+        print_json([{"kind": each.kind, **catalogue.plain(each)} for each in entries])
         return
     print(catalogue.explain(entries, text.width()))
 

@@ -105,7 +105,7 @@ def _check_scheme(name: str, schemes: str) -> None:
     from qcnlab import catalogue
     from qcnlab.errors import scenario_error
 
-    names = [entry["name"] for entry in catalogue.schemes()]
+    names = [entry.name for entry in catalogue.schemes()]
     if name in names:
         return
     near = get_close_matches(name, names, n=1, cutoff=0.0 if name else 1.0)

@@ -12,9 +12,11 @@ from qcnlab import catalogue
 from qcnlab.api import load, run_many
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from qcnlab.catalogue.entries import Parameter, Scheme
     from qcnlab.results.result import Result
 
-Entry = dict[str, Any]
 
 HOTSPOT = "og-hotspot-2src-10g-to-500m-rtt10us"
 CHANGES = (
@@ -51,7 +53,7 @@ def write(folder: Path) -> list[Path]:
         paths.append(folder / name)
         paths[-1].write_text(words, encoding="utf-8")
     base = load(HOTSPOT)
-    names = [entry["name"] for entry in catalogue.schemes()]
+    names = [entry.name for entry in catalogue.schemes()]
     runs = [
         base.with_(*CHANGES, f"scheme.name={name}", *OWN_CHANGES.get(name, ())) for name in names
     ]
@@ -63,7 +65,7 @@ def write(folder: Path) -> list[Path]:
 def pages() -> dict[str, str]:
     """Return the text of every page by its file's name."""
     schemes = catalogue.schemes()
-    return {INDEX: _index(schemes)} | {f"{entry['name']}.md": _page(entry) for entry in schemes}
+    return {INDEX: _index(schemes)} | {f"{entry.name}.md": _page(entry) for entry in schemes}
 
 
 def _draw(result: Result, path: Path, plots: Any) -> Path:
@@ -76,10 +78,9 @@ def _draw(result: Result, path: Path, plots: Any) -> Path:
     return path
 
 
-def _index(schemes: list[Entry]) -> str:
+def _index(schemes: Sequence[Scheme]) -> str:
     rows = [
-        f"| [{entry['name']}]({entry['name']}.md) | {entry['title']} | {entry['source']} "
-        f"| {entry['status']} |"
+        f"| [{entry.name}]({entry.name}.md) | {entry.title} | {entry.source} | {entry.status} |"
         for entry in schemes
     ]
     lines = [
@@ -104,37 +105,37 @@ def _index(schemes: list[Entry]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _page(entry: Entry) -> str:
-    prose, diagram = _split(entry["about"])
-    title = entry["title"]
-    if entry["status"] == "reconstruction" and "reconstruction" not in title:
+def _page(entry: Scheme) -> str:
+    prose, diagram = _split(entry.about)
+    title = entry.title
+    if entry.status == "reconstruction" and "reconstruction" not in title:
         title += " (reconstruction)"
     lines = [
         f"# {title}",
         "",
-        f'`scheme.name = "{entry["name"]}"`. Source: {entry["source"]}. Status: {entry["status"]}.',
+        f'`scheme.name = "{entry.name}"`. Source: {entry.source}. Status: {entry.status}.',
         "",
         prose,
     ]
     if diagram:
         lines += ["", "```text", diagram, "```"]
-    hears, speaks = (", ".join(entry[side]) or "nothing" for side in ("hears", "speaks"))
+    hears, speaks = (", ".join(side) or "nothing" for side in (entry.hears, entry.speaks))
     words = f"Senders hear: {hears}. Ports and receivers send: {speaks}."
-    lines += ["", words, "", f"![{title}]({entry['name']}.png)"]
-    if entry["name"] in OWN_CHANGES:
-        changes = ", ".join(f"`{change}`" for change in OWN_CHANGES[entry["name"]])
+    lines += ["", words, "", f"![{title}]({entry.name}.png)"]
+    if entry.name in OWN_CHANGES:
+        changes = ", ".join(f"`{change}`" for change in OWN_CHANGES[entry.name])
         lines += ["", f"Its figure is of the hotspot with {changes}."]
     lines += ["", "## Presets", ""]
     lines += ["A preset is a set of values with its source: `scheme.preset`.", ""]
     lines += [
-        f"* `{preset['name']}`: {_line(catalogue.about(entry['name'], preset))}"
-        for preset in entry["presets"]
+        f"* `{preset.name}`: {_line(catalogue.about(entry.name, preset))}"
+        for preset in entry.presets
     ]
     for role, words in (("cp", "Congestion point"), ("rp", "Reaction point")):
-        own = [p for p in entry["parameters"] if p["key"].startswith(f"scheme.{role}.")]
+        own = [p for p in entry.parameters if p.key.startswith(f"scheme.{role}.")]
         if own:
             lines += ["", f"## {words}, `[scheme.{role}]`", "", *_parameters(own)]
-    readings = [p for p in entry["parameters"] if p["type"] in ("choice", "boolean")]
+    readings = [p for p in entry.parameters if p.type in ("choice", "boolean")]
     if readings:
         lines += ["", "## Readings", ""]
         lines.append(
@@ -146,13 +147,13 @@ def _page(entry: Entry) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _parameters(parameters: list[Entry]) -> list[str]:
+def _parameters(parameters: Sequence[Parameter]) -> list[str]:
     rows = ["| key | default | type and range | also called | meaning |", "|---|---|---|---|---|"]
     for entry in parameters:
-        kind = entry["type"] + (f", {entry['range']}" if entry["range"] else "")
+        kind = entry.type + (f", {entry.range}" if entry.range else "")
         cells = (
-            f"`{entry['key'].rsplit('.', 1)[-1]}`", entry["default"] or "", kind,
-            entry["aliases"] or "", entry["about"],
+            f"`{entry.key.rsplit('.', 1)[-1]}`", entry.default or "", kind,
+            entry.aliases or "", entry.about,
         )  # fmt: skip
         rows.append(
             "| " + " | ".join(_line(str(cell)).replace("|", "\\|") for cell in cells) + " |"
@@ -160,9 +161,9 @@ def _parameters(parameters: list[Entry]) -> list[str]:
     return rows
 
 
-def _reading(entry: Entry) -> str:
-    words = f"* `{entry['key']}`, {entry['default'] or 'unset'}: {_line(entry['about'])}"
-    others = [f"`{choice['name']}`: {_line(choice['about'])}" for choice in entry["choices"] or []]
+def _reading(entry: Parameter) -> str:
+    words = f"* `{entry.key}`, {entry.default or 'unset'}: {_line(entry.about)}"
+    others = [f"`{choice.name}`: {_line(choice.about)}" for choice in entry.choices or []]
     return words + "".join(f"\n  * {other}" for other in others)
 
 

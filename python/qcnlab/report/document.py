@@ -144,7 +144,7 @@ def _several(results: Sequence[Result], sheet: charts.Sheet) -> tuple[str, str, 
 def of_sweep(sweep: Sweep, source: str, command: str) -> str:
     """Return a report of a sweep from folder `source`: what varied, its table and its figures."""
     head, left, rows, notes = sweep.cells()
-    names = [entry["name"] for entry in catalogue.metrics()]
+    names = [entry.name for entry in catalogue.metrics()]
     shown = [name for name in head[left:] if name in names]
     keys = [axis.key for axis in sweep.axes]
     changed = metrics_text.changed_words(sweep.name, sweep.first_point, but=keys)

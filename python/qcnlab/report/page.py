@@ -87,15 +87,15 @@ def table(
 
 def definitions(names: Iterable[str]) -> str:
     """Return what metrics are, as entries of a list of definitions."""
-    known = {entry["name"]: entry for entry in catalogue.metrics()}
+    known = {entry.name: entry for entry in catalogue.metrics()}
     parts = []
     for name in names:
         if name in known:
             entry = known[name]
-            unit = f", in {entry['unit']}" if entry["unit"] else ""
+            unit = f", in {entry.unit}" if entry.unit else ""
             parts.append(
-                f"<dt>{escape(entry['title'])} <span>({name}{escape(unit)})</span></dt>"
-                f"<dd>{escape(entry['about'])}</dd>"
+                f"<dt>{escape(entry.title)} <span>({name}{escape(unit)})</span></dt>"
+                f"<dd>{escape(entry.about)}</dd>"
             )
     return "\n".join(parts)
 

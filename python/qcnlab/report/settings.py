@@ -10,6 +10,7 @@ from qcnlab import _core, catalogue
 from qcnlab.results import comparison
 
 if TYPE_CHECKING:
+    from qcnlab.catalogue.entries import Parameter
     from qcnlab.results.result import Result
 
 WORDS = re.compile(r"^(title|about|source)$")
@@ -36,17 +37,17 @@ def settings(result: Result) -> list[tuple[str, str, str, str]]:
         if key in preset:
             default, known = preset[key], f"{preset[key]} (preset)"
         else:
-            default = str(entry["default"]) if entry and entry["default"] is not None else ""
-            known = default or ("required" if entry and entry["required"] else "left out")
+            default = str(entry.default) if entry and entry.default is not None else ""
+            known = default or ("required" if entry and entry.required else "left out")
         if not _same(value, followed.get(key, default)):
-            about = str(entry["about"]).split(". ")[0].rstrip(".") if entry else ""
+            about = str(entry.about).split(". ")[0].rstrip(".") if entry else ""
             rows.append((key, value, known, about))
     return rows
 
 
-def _entry(key: str, scheme: str, whole: str) -> dict[str, Any] | None:
-    named = [each for each in catalogue.parameters() if each["key"] == key]
-    own = [each for each in named if each["scheme"] in (None, scheme)]
+def _entry(key: str, scheme: str, whole: str) -> Parameter | None:
+    named = [each for each in catalogue.parameters() if each.key == key]
+    own = [each for each in named if each.scheme in (None, scheme)]
     return next(iter(own or named), None)
 
 

@@ -73,7 +73,7 @@ class Comparison:
         self.metrics = list(metrics) or self._shown()
         from difflib import get_close_matches
 
-        known = {entry["name"] for entry in catalogue.metrics()}
+        known = {entry.name for entry in catalogue.metrics()}
         for name in self.metrics:
             if name not in known:
                 near = get_close_matches(name, sorted(known), n=1)
@@ -259,7 +259,7 @@ class Comparison:
         list of str
             A sentence or more each.
         """
-        known = {entry["name"]: entry for entry in catalogue.metrics()}
+        known = {entry.name: entry for entry in catalogue.metrics()}
         said = [
             f"{label}: {words}"
             for label, result in zip(self.labels, self.results, strict=True)
@@ -285,7 +285,7 @@ class Comparison:
                 f"No intervals of {100 * self.level:g} %, and no differences: they take "
                 f"{least(self.level)} replications or more."
             )
-        return said + [f"{name}: {known[name]['about']}" for name in self.metrics]
+        return said + [f"{name}: {known[name].about}" for name in self.metrics]
 
     def text(self) -> str:
         """Return the tables for people, with definitions.
@@ -521,18 +521,18 @@ def followed(result: Result) -> dict[str, str]:
 def _is_rule(key: str) -> bool:
     """Whether a key that is left out follows other keys, so that its default is no value."""
     return any(
-        each["default"] and _core.quantity(each["default"]) is None
+        each.default and _core.quantity(each.default) is None
         for each in catalogue.parameters()
-        if each["key"] == key and each["type"] in ("size", "rate", "time")
+        if each.key == key and each.type in ("size", "rate", "time")
     )
 
 
 def preset_of(result: Result) -> dict[str, str]:
     """Return the parameters of a run's scheme in its preset, by their keys."""
     for scheme in catalogue.schemes():
-        for preset in scheme["presets"] if scheme["name"] == result.summary["scheme"] else []:
-            if preset["name"] == result.summary["preset"]:
-                return flat({"scheme": {"cp": preset["cp"], "rp": preset["rp"]}})
+        for preset in scheme.presets if scheme.name == result.summary["scheme"] else []:
+            if preset.name == result.summary["preset"]:
+                return flat({"scheme": {"cp": preset.cp, "rp": preset.rp}})
     return {}
 
 

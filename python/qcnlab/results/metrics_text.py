@@ -103,7 +103,7 @@ def rows(result: Recorded) -> list[tuple[str, str, str, str]]:
     """Return, for each metric, its name, meaning, unit and values."""
     metrics = result.summary["metrics"]
     hot = bool(facts(result).hotspots)
-    titles = {entry["name"]: entry["title"] for entry in catalogue.metrics()}
+    titles = {entry.name: entry.title for entry in catalogue.metrics()}
     return [
         (name, titles.get(name, ""), metric["unit"], _value(metrics, name, hot))
         for name, metric in metrics.items()

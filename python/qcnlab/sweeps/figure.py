@@ -19,6 +19,7 @@ from qcnlab.printing import text
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from qcnlab.metrics import Metric
     from qcnlab.sweeps.grid import Axis
 
 MOST_TICKS = 9
@@ -66,7 +67,7 @@ class Swept(Protocol):
 def sweep_figure(sweep: Swept, metric: str) -> Figure:
     """Draw medians and ranges of `metric`; a line for each value of the second key."""
     axes = sweep.axes
-    known = next(entry for entry in catalogue.metrics() if entry["name"] == metric)
+    known = next(entry for entry in catalogue.metrics() if entry.name == metric)
     with style():
         figure = ShownFigure(figsize=(6.4, 4.0), layout="constrained")
         plane = figure.subplots()
@@ -95,7 +96,7 @@ def sweep_figure(sweep: Swept, metric: str) -> Figure:
             title = textwrap.fill(axis_words(axes[1].key), BOX)
             plane.legend(title=title, loc="best", title_fontsize="small")
         keys = " and ".join(axis.key for axis in axes)
-        words = f"{known['title'][:1].upper()}{known['title'][1:]} by {keys}"
+        words = f"{known.title[:1].upper()}{known.title[1:]} by {keys}"
         figure.suptitle(textwrap.fill(words, TITLE), x=0.01, ha="left")
         about = _about(sweep, metric, some=some, none=none)
         about += "; triangles: at least so much, flows did not finish" if bound else ""
@@ -196,16 +197,16 @@ def axis_words(key: str) -> str:
     plain = re.sub(r"\.\d+(?=\.|$)", "", key)
     last = plain.rpartition(".")[2]
     for entry in catalogue.parameters():
-        if entry["key"] == plain:
-            said = re.split(r"[.;,:(]", str(entry["about"]), maxsplit=1)[0].strip()
+        if entry.key == plain:
+            said = re.split(r"[.;,:(]", str(entry.about), maxsplit=1)[0].strip()
             if len(said) <= MOST_WORDS:
                 return f"{said[:1].lower()}{said[1:]} ({last})"
     return last.replace("_", " ")
 
 
-def _metric_axis(plane: Axes, lows: list[float], known: dict[str, Any]) -> None:
-    unit = f" ({known['unit']})" if known["unit"] else ""
-    plane.set_ylabel(f"{known['title']}{unit}")
+def _metric_axis(plane: Axes, lows: list[float], known: Metric) -> None:
+    unit = f" ({known.unit})" if known.unit else ""
+    plane.set_ylabel(f"{known.title}{unit}")
     plane.yaxis.set_major_formatter(FuncFormatter(lambda value, _: text.number(value)))
     low, high = plane.get_ylim()
     if (low > 0 and high < 20 * low) or low < 0 <= min(lows, default=-1):

@@ -241,7 +241,7 @@ class Sweep:
         values = [None if value != value else value for value in column]
         known = [value for value in values if value is not None]
         return {
-            "unit": catalogue.metrics()[index]["unit"],
+            "unit": catalogue.metrics()[index].unit,
             "median": median(known) if known else None,
             "min": min(known, default=None),
             "max": max(known, default=None),
@@ -614,7 +614,7 @@ def check_metric(name: str) -> None:
     """Raise `ScenarioError` if no metric has this name."""
     from difflib import get_close_matches
 
-    names = [entry["name"] for entry in catalogue.metrics()]
+    names = [entry.name for entry in catalogue.metrics()]
     if name not in names:
         near = get_close_matches(name, names, n=3, cutoff=0.5)
         raise scenario_error(

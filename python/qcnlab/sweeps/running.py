@@ -151,7 +151,7 @@ def open_sweep(folder: str | PathLike[str]) -> Sweep:
 
 def describe(grid: Grid, reps: int | Precision | None, seed: int | None, command: str) -> Manifest:
     """Return the manifest of a sweep; `command` continues it."""
-    names = [entry["name"] for entry in catalogue.metrics()]
+    names = [entry.name for entry in catalogue.metrics()]
     if isinstance(reps, Precision):
         check_metric(reps.metric)
         within("most", reps.most, 2, MOST_REPS)

@@ -122,7 +122,7 @@ class Runs:
     def units(self) -> dict[str, str]:
         """Return the units of the table's columns, by their names."""
         own = {axis.column: axis.unit for axis in self._axes if axis.unit}
-        return own | {each["name"]: each["unit"] for each in catalogue.metrics() if each["unit"]}
+        return own | {each.name: each.unit for each in catalogue.metrics() if each.unit}
 
     @property
     def stretches(self) -> list[range]:

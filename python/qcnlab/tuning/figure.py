@@ -180,5 +180,5 @@ def _best(tuned: Trials, trials: list[Trial]) -> list[tuple[float, float]]:
 
 
 def _axis(objective: Objective) -> str:
-    known = next(each for each in catalogue.metrics() if each["name"] == objective.metric)
-    return str(known["title"]) + (f" ({known['unit']})" if known["unit"] else "")
+    known = next(each for each in catalogue.metrics() if each.name == objective.metric)
+    return str(known.title) + (f" ({known.unit})" if known.unit else "")
