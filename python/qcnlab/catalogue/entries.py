@@ -228,7 +228,7 @@ class Word:
     def of(cls, tree: dict[str, Any]) -> Word:
         """Return the word of a table of the file."""
         lists = {key: tuple(tree[key]) for key in ("also", "here", "see") if key in tree}
-        return cls(**{**tree, **lists})
+        return cls(**(tree | lists))
 
 
 Entry = Metric | Scheme | Preset | Shipped | NamedSizes | Word | Parameter | Choice
