@@ -227,7 +227,9 @@ class Word:
     @classmethod
     def of(cls, tree: dict[str, Any]) -> Word:
         """Return the word of a table of the file."""
-        lists = {key: tuple(tree[key]) for key in ("also", "here", "see") if key in tree}
+        lists: dict[str, Any] = {
+            key: tuple(tree[key]) for key in ("also", "here", "see") if key in tree
+        }
         return cls(**(tree | lists))
 
 
