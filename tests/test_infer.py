@@ -356,6 +356,14 @@ def test_progress_is_one_line_on_a_terminal_and_a_line_a_minute_elsewhere(
         "65 s, 9 runs: first, about 3 min left",
         "65 s, 10 runs: second, about 3 min left",
     ]
+    # A tenth of the runs is more than the steps tell.
+    with progress.Line(terminal=False) as line:
+        line.expect(100)
+        line.done(0.01)
+        now[0] = 226.0
+        line.moved(10)
+    assert capsys.readouterr().err == "61 s, 10 runs: , about 9 min left\n"
+    now[0] = 165.0
     with progress.Line(terminal=True) as line:
         line.said("first")
         now[0] = 167.0

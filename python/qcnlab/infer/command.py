@@ -6,7 +6,7 @@ import shlex
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from qcnlab.book.reader import folder, load
 from qcnlab.book.toml_table import BookError
@@ -66,6 +66,7 @@ def infer(options: Options) -> tuple[dict[str, Any], str]:
         if options.dry_run:
             return _dry(judge, options, held)
         with Line() as line:
+            line.expect(_expected(judge, options.plan, held).runs)
             judge.progress = line.moved
             search = Search(judge, options.plan, held, line.said, line.done)
             outcome = search.run()
@@ -107,24 +108,48 @@ def _singles(space: Space, held: dict[int, int]) -> Iterator[Set]:
                 yield (*start[:index], value, *start[index + 1 :])
 
 
-def _dry(judge: Judge, options: Options, held: dict[int, int]) -> tuple[dict[str, Any], str]:
-    """Say how many runs the search takes, and how long: the first pass, and the whole at most."""
-    plan, space = options.plan, judge.space
-    singles = list(_singles(space, held))
+class Expected(NamedTuple):
+    """What a search takes: the first pass with its sets, and the whole at most.
+
+    Attributes
+    ----------
+    sets, first, runs : int
+        Sets and runs of the first pass, and runs of the whole.
+    first_s, seconds : float
+        The same in seconds of one core.
+    """
+
+    sets: int
+    first: int
+    first_s: float
+    runs: int
+    seconds: float
+
+
+def _expected(judge: Judge, plan: Plan, held: dict[int, int]) -> Expected:
+    singles = list(_singles(judge.space, held))
     first, first_s = judge.missing(singles, plan.replications)
     one, one_s = judge.missing(singles[:1], plan.final)
     # Each round changes at most what the first pass did; a finalist runs all cases again.
     rounds = 1 + (ROUNDS - 1) // 2 + plan.starts * 2
     each, each_s = first / max(1, len(singles)), first_s / max(1, len(singles))
-    most = round(first * rounds + plan.pairs * each + (plan.finalists + 1) * one)
-    most_s = first_s * rounds + plan.pairs * each_s + (plan.finalists + 1) * one_s
+    runs = round(first * rounds + plan.pairs * each + (plan.finalists + 1) * one)
+    seconds = first_s * rounds + plan.pairs * each_s + (plan.finalists + 1) * one_s
+    return Expected(len(singles), first, first_s, runs, seconds)
+
+
+def _dry(judge: Judge, options: Options, held: dict[int, int]) -> tuple[dict[str, Any], str]:
+    """Say how many runs the search takes, and how long: the first pass, and the whole at most."""
+    space = judge.space
+    expected = _expected(judge, options.plan, held)
+    first, first_s, most, most_s = expected.first, expected.first_s, expected.runs, expected.seconds
     workers = options.jobs or _workers(judge)
     tree = {
         "of": options.wanted,
         "dimensions": len(space.dimensions),
         "sets": space.size,
         "rows": len(judge.rows),
-        "first_pass": {"sets": len(singles), "runs": first, "seconds": round(first_s / workers)},
+        "first_pass": {"sets": expected.sets, "runs": first, "seconds": round(first_s / workers)},
         "about": {"runs": most, "seconds": round(most_s / workers)},
         "timed": judge.timed,
     }
@@ -133,7 +158,7 @@ def _dry(judge: Judge, options: Options, held: dict[int, int]) -> tuple[dict[str
         [
             f"{', '.join(options.wanted)}: {counted(len(judge.rows), 'row')} with claims, "
             f"{counted(len(space.dimensions), 'dimension')}, {space.size:,} sets",
-            f"first pass, each value alone: {counted(len(singles), 'set')}, "
+            f"first pass, each value alone: {counted(expected.sets, 'set')}, "
             f"{counted(first, 'run')}, "
             f"about {_long(first_s / workers)} on {counted(workers, 'worker')} ({guess})",
             f"the whole search: about {counted(most, 'run')}, {_long(most_s / workers)}",

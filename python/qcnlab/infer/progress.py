@@ -23,6 +23,7 @@ class Line:
         self._step = ""
         self._runs = 0
         self._share = 0.0
+        self._whole = 0
         self._started = self._told = time.monotonic()
 
     def __enter__(self) -> Line:
@@ -45,6 +46,10 @@ class Line:
         self._step = step
         self._tell()
 
+    def expect(self, runs: int) -> None:
+        """Take how many runs the search makes at most: before steps end, they tell the share."""
+        self._whole = runs
+
     def done(self, share: float) -> None:
         """Take the share of the search that is done, as far as it can be known."""
         self._share = share
@@ -56,9 +61,11 @@ class Line:
             self._tell()
 
     def _left(self, seconds: float) -> str:
-        if self._share <= 0:
+        of_runs = self._runs / self._whole if self._whole else 0.0
+        share = min(0.99, max(self._share, of_runs))
+        if share <= 0:
             return ""
-        left = seconds * (1 - self._share) / self._share
+        left = seconds * (1 - share) / share
         return f", about {left / 60:.0f} min left" if left >= 60 else f", about {left:.0f} s left"
 
     def _tell(self) -> None:
