@@ -14,6 +14,7 @@ import qcnlab
 from conftest import ROOT
 from qcnlab.commands.deadlock import answer, report, warnings
 from qcnlab.figures.deadlock import deadlock_figure, positions
+from qcnlab.runs.network import Network
 
 if TYPE_CHECKING:
     from conftest import CommandLine
@@ -119,7 +120,7 @@ def test_wrong_numbers_are_refused(cli: CommandLine) -> None:
 
 
 def drawn(scenario: qcnlab.Scenario, told: dict[str, Any]) -> Any:
-    network = json.loads(scenario._core.network())
+    network = Network.of(scenario._core)
     return deadlock_figure(scenario.name, network, told, answer(told)).axes[0]
 
 

@@ -16,6 +16,7 @@ from qcnlab.formats.report import Report
 from qcnlab.formats.sonic import exporting
 from qcnlab.formats.sonic.exporting import CARD, LINES
 from qcnlab.formats.sonic.selecting import selects
+from qcnlab.runs.network import Network
 from test_sonic_files import SMALL
 
 if TYPE_CHECKING:
@@ -187,7 +188,7 @@ def test_what_a_card_cannot_say_is_told(cli: CommandLine) -> None:
 
 
 def test_times_are_whole_ms_and_no_shorter() -> None:
-    site = exporting.Site({}, {"nodes": [], "links": []}, Report(), None)
+    site = exporting.Site({}, Network((), (), ()), Report())
     times = {"400 ms": "400", "0.4 s": "400", "400.2 ms": "401", "100 us": "1"}
     assert {time: exporting._milliseconds(site, "leaf", time) for time in times} == times
     assert site.report.not_modelled == [

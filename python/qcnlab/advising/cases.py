@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from qcnlab.api import Scenario
 from qcnlab.errors import ScenarioError
 from qcnlab.printing import text
 from qcnlab.runs.facts import base
+from qcnlab.runs.network import Network
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,20 +97,19 @@ class _Network:
     """The nodes of a scenario, and the host that receives most flows: the victim."""
 
     def __init__(self, scenario: Scenario, tree: dict[str, Any]) -> None:
-        known = json.loads(scenario._core.network())
-        self.names = [node["name"] for node in known["nodes"]]
-        self.roles = {node["name"]: node["role"] for node in known["nodes"]}
+        known = Network.of(scenario._core)
+        self.names = known.names
+        self.roles = known.roles
         self.rates: dict[tuple[str, str], int] = {}
         self.near: dict[str, list[str]] = defaultdict(list)
-        for link in known["links"]:
-            a, b = self.names[link["a"]], self.names[link["b"]]
-            self.rates[a, b] = self.rates[b, a] = int(link["rate_bps"])
+        for link in known.links:
+            a, b = link.a, link.b
+            self.rates[a, b] = self.rates[b, a] = link.rate_bps
             self.near[a].append(b)
             self.near[b].append(a)
-        hosts = [node for node in known["nodes"] if node["role"] == "host"]
-        self.hosts = [node["name"] for node in hosts]
-        most = max((node["receives"] for node in hosts), default=0)
-        last = [node["name"] for node in hosts if node["receives"] == most]
+        self.hosts = [node.name for node in known.hosts]
+        most = max((node.receives for node in known.hosts), default=0)
+        last = [node.name for node in known.hosts if node.receives == most]
         self.victim: str = last[-1] if last else ""
         self.duration_s = base(tree["duration"])
         self.arrivals_s = base(tree["stop_arrivals"]) if "stop_arrivals" in tree else None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from qcnlab.errors import scenario_error
 from qcnlab.runs.facts import base
+from qcnlab.runs.network import Network
 from qcnlab.tuning.space import Choice, Range, read_space
 
 if TYPE_CHECKING:
@@ -318,9 +319,7 @@ def _entries(tree: Mapping[str, Any], name: str) -> list[tuple[str, Mapping[str,
 
 def _fastest(scenario: Scenario) -> float:
     """Return the rate of the fastest host's link in Gb/s."""
-    import json
-
-    known = json.loads(scenario._core.network())
-    hosts = {i for i, node in enumerate(known["nodes"]) if node["role"] == "host"}
-    rates = [link["rate_bps"] for link in known["links"] if {link["a"], link["b"]} & hosts]
+    known = Network.of(scenario._core)
+    hosts = {node.name for node in known.hosts}
+    rates = [link.rate_bps for link in known.links if {link.a, link.b} & hosts]
     return max(map(float, rates), default=1e10) / 1e9

@@ -90,8 +90,9 @@ def deadlock(
     if out is not None:
         from qcnlab.figures.deadlock import deadlock_figure
         from qcnlab.figures.plots import save
+        from qcnlab.runs.network import Network
 
-        network = json.loads(ready._core.network())
+        network = Network.of(ready._core)
         save(deadlock_figure(ready.name, network, told, answer(told)), out)
     if as_json:
         print_json(told)

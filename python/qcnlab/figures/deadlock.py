@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from qcnlab.runs.network import Network
+
 Spot = tuple[float, float]
 
 MOST_HOSTS = 24
@@ -24,16 +26,14 @@ BEND = 0.16
 ABOUT = 96
 
 
-def deadlock_figure(
-    name: str, network: dict[str, Any], told: dict[str, Any], answer: str
-) -> Figure:
+def deadlock_figure(name: str, network: Network, told: dict[str, Any], answer: str) -> Figure:
     """Draw a network, and the first circle of the first case that has one.
 
     Parameters
     ----------
     name : str
         The scenario's.
-    network : dict
+    network : Network
         Its nodes and links.
     told : dict
         What `qcnlab deadlock` tells as JSON.
@@ -45,9 +45,8 @@ def deadlock_figure(
     matplotlib.figure.Figure
         It belongs to no window; `figure.savefig(path)` writes it.
     """
-    names = [node["name"] for node in network["nodes"]]
-    roles = {node["name"]: node["role"] for node in network["nodes"]}
-    pairs = [(names[link["a"]], names[link["b"]]) for link in network["links"]]
+    roles = network.roles
+    pairs = [(link.a, link.b) for link in network.links]
     case = told["circular"][0] if told["circular"] else None
     waits = case["circles"][0]["waits"] if case else []
     spots = positions(roles, pairs, {end for wait in waits for end in wait["link"].split("->")})

@@ -101,10 +101,10 @@ def _of_scenario(
     ranks: int, setup: Setup, network: str, files: Sequence[Path], source: str
 ) -> Fabric:
     from qcnlab import api
+    from qcnlab.runs.network import Network
 
     parsed = _core.Scenario.parse(api.load(network).to_toml(), network)
-    nodes = json.loads(parsed.network())["nodes"]
-    hosts = [node["name"] for node in nodes if node["role"] == "host"]
+    hosts = [node.name for node in Network.of(parsed).hosts]
     if len(hosts) < ranks:
         raise FormatError(
             f"--network: {network} has {counted(len(hosts), 'host')}, and there are {ranks} ranks"

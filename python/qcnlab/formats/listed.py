@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from qcnlab import _core, api
 from qcnlab.formats.lines import FormatError
+from qcnlab.runs.network import Network
 
 if TYPE_CHECKING:
     from qcnlab.formats.report import Report
@@ -62,8 +63,7 @@ def listed(source: str, what: str, report: Report) -> Listed:
         If it lists none.
     """
     scenario = _core.Scenario.parse(api.load(source).to_toml(), source)
-    nodes = json.loads(scenario.network())["nodes"]
-    hosts = [node["name"] for node in nodes if node["role"] == "host"]
+    hosts = [node.name for node in Network.of(scenario).hosts]
     report.read.append((source, "a scenario"))
     flows: list[Flow] = []
     for index, entry in enumerate(json.loads(scenario.to_base_json())["traffic"]):

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from qcnlab.results.result import Result
+    from qcnlab.runs.network import Network
     from qcnlab.sweeps.result import Sweep
 
 LARGEST = 3_000_000
@@ -213,7 +214,7 @@ def _about(result: Result) -> str:
     return "".join(parts)
 
 
-def _network(result: Result, known: dict[str, Any] | None) -> str:
+def _network(result: Result, known: Network | None) -> str:
     if known is None:
         return (
             '<p class="note">The network is not drawn: the scenario names a scheme or a file that '
@@ -222,7 +223,7 @@ def _network(result: Result, known: dict[str, Any] | None) -> str:
     hot = result.summary["bottleneck"]
     buffer = hot["buffer_bytes"]
     holds = f", its queue holds {text.size(round(buffer))}" if buffer else ""
-    pausing = any(node["watermarks"] for node in known["nodes"])
+    pausing = any(node.watermarks for node in known.nodes)
     words = (
         f"{in_words(known)}. In colour: the bottleneck {hot['port']}, "
         f"{text.rate(hot['rate_bps'])}{holds}."
@@ -234,7 +235,7 @@ def _network(result: Result, known: dict[str, Any] | None) -> str:
     )
 
 
-def _settings(result: Result, known: dict[str, Any] | None) -> str:
+def _settings(result: Result, known: Network | None) -> str:
     rows = settings(result)
     parts = [
         "<h3>Keys that differ from their defaults</h3>",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from dataclasses import dataclass
 from html import escape
@@ -11,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from qcnlab import _core
 from qcnlab.errors import Error
 from qcnlab.printing import text
+from qcnlab.runs.network import HOST, SWITCH, Link, Network, Node
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from qcnlab.results.result import Result
 
@@ -28,16 +28,15 @@ STRIDE = 206.0
 """From one layer to the next."""
 
 
-def network_of(result: Result) -> dict[str, Any] | None:
-    """Return nodes, links, watermarks and ways of a run; `None` where they cannot be read again.
+def network_of(result: Result) -> Network | None:
+    """Return the network of a run; `None` where it cannot be read again.
 
     A scheme from outside that is not there, or a capture that has gone, is such a case.
     """
     try:
-        read: dict[str, Any] = json.loads(_core.Scenario.parse(result.config).network())
+        return Network.of(_core.Scenario.parse(result.config))
     except Error:
         return None
-    return read
 
 
 @dataclass
@@ -55,7 +54,7 @@ class Box:
         """What stands in it."""
         if len(self.names) == 1:
             return self.names[0]
-        return f"{len(self.names)} {'hosts' if self.role == 'host' else 'switches'}"
+        return f"{len(self.names)} {'hosts' if self.role == HOST else 'switches'}"
 
     @property
     def under(self) -> str:
@@ -63,12 +62,12 @@ class Box:
         return "" if len(self.names) == 1 else f"{self.names[0]} .. {self.names[-1]}"
 
 
-def sketch(known: Mapping[str, Any], bottleneck: str) -> str:
+def sketch(known: Network, bottleneck: str) -> str:
     """Return the network as SVG, senders on the left.
 
     Parameters
     ----------
-    known : mapping
+    known : Network
         What `network_of` returned.
     bottleneck : str
         The port that metrics are about, written from->to; it is marked.
@@ -88,13 +87,11 @@ def sketch(known: Mapping[str, Any], bottleneck: str) -> str:
     def spot(box: Box) -> tuple[float, float]:
         return 10 + box.layer * STRIDE + WIDTH / 2, box.y
 
-    nodes, links = known["nodes"], known["links"]
-    kinds = {(link["rate_bps"], link["delay_s"]) for link in links}
-    joined: dict[tuple[int, int], list[tuple[str, str, Any]]] = defaultdict(list)
-    for link in links:
-        a, b = nodes[link["a"]]["name"], nodes[link["b"]]["name"]
-        ends = sorted((of[a], of[b]), key=spot)
-        joined[id(ends[0]), id(ends[1])].append((a, b, link))
+    kinds = {(link.rate_bps, link.delay_s) for link in known.links}
+    joined: dict[tuple[int, int], list[Link]] = defaultdict(list)
+    for link in known.links:
+        ends = sorted((of[link.a], of[link.b]), key=spot)
+        joined[id(ends[0]), id(ends[1])].append(link)
     by_id = {id(box): box for box in boxes}
     drawn = []
     for (left, right), several in joined.items():
@@ -109,13 +106,12 @@ def sketch(known: Mapping[str, Any], bottleneck: str) -> str:
     )
 
 
-def in_words(known: Mapping[str, Any]) -> str:
+def in_words(known: Network) -> str:
     """Return a sentence about the network: hosts, switches, links with rates and delays."""
-    hosts = sum(node["role"] == "host" for node in known["nodes"])
-    switches = len(known["nodes"]) - hosts
+    hosts, switches = len(known.hosts), len(known.switches)
     kinds: dict[tuple[int, float], int] = defaultdict(int)
-    for link in known["links"]:
-        kinds[link["rate_bps"], link["delay_s"]] += 1
+    for link in known.links:
+        kinds[link.rate_bps, link.delay_s] += 1
     said = [
         f"{text.counted(count, 'link')} of {text.rate(rate)} and {text.duration(delay)} one way"
         for (rate, delay), count in sorted(kinds.items(), reverse=True)
@@ -124,19 +120,18 @@ def in_words(known: Mapping[str, Any]) -> str:
     return f"{text.counted(hosts, 'host')}, {switches} {many}, {', '.join(said)}"
 
 
-def _layers(known: Mapping[str, Any]) -> dict[str, int]:
+def _layers(known: Network) -> dict[str, int]:
     """Return how far from the senders each node is drawn.
 
     Hosts that only receive stand on the right; where hosts do both, by distance from the hosts.
     """
-    names = [node["name"] for node in known["nodes"]]
+    names = known.names
     near: dict[str, set[str]] = defaultdict(set)
-    for link in known["links"]:
-        a, b = names[link["a"]], names[link["b"]]
-        near[a].add(b)
-        near[b].add(a)
-    hosts = [node for node in known["nodes"] if node["role"] == "host"]
-    start = {node["name"] for node in hosts if node["sends"] or not node["receives"]}
+    for link in known.links:
+        near[link.a].add(link.b)
+        near[link.b].add(link.a)
+    hosts = known.hosts
+    start = {node.name for node in hosts if node.sends or not node.receives}
     at = dict.fromkeys(start or set(names[:1]), 0)
     wave = list(at)
     while wave:
@@ -145,39 +140,38 @@ def _layers(known: Mapping[str, Any]) -> dict[str, int]:
         wave = sorted(beyond)
     for name in names:
         at.setdefault(name, 0)
-    receive = [n["name"] for n in hosts if n["receives"] and not n["sends"] and near[n["name"]]]
+    receive = [n.name for n in hosts if n.receives and not n.sends and near[n.name]]
     for name in receive:
         at[name] = max(at[each] for each in near[name]) + 1
     return at
 
 
-def _boxes(known: Mapping[str, Any]) -> list[Box]:
-    names = [node["name"] for node in known["nodes"]]
+def _boxes(known: Network) -> list[Box]:
+    names, roles = known.names, known.roles
     switch_of: dict[str, str] = {}
-    for link in known["links"]:
-        a, b = known["nodes"][link["a"]], known["nodes"][link["b"]]
-        for host, other in ((a, b), (b, a)):
-            if host["role"] == "host":
-                switch_of[host["name"]] = other["name"]
+    for link in known.links:
+        for host, other in ((link.a, link.b), (link.b, link.a)):
+            if roles[host] == HOST:
+                switch_of[host] = other
     at = _layers(known)
-    alike: dict[Any, list[Any]] = defaultdict(list)
+    alike: dict[Any, list[Node]] = defaultdict(list)
     switches: dict[int, int] = defaultdict(int)
-    for node in known["nodes"]:
-        switches[at[node["name"]]] += node["role"] == "switch"
-    for node in known["nodes"]:
-        layer = at[node["name"]]
-        if node["role"] == "switch":
-            key: Any = layer if switches[layer] > MOST_IN_LAYER else node["name"]
+    for node in known.nodes:
+        switches[at[node.name]] += node.role == SWITCH
+    for node in known.nodes:
+        layer = at[node.name]
+        if node.role == SWITCH:
+            key: Any = layer if switches[layer] > MOST_IN_LAYER else node.name
         else:
-            beside = switch_of.get(node["name"], "")
+            beside = switch_of.get(node.name, "")
             gathered = switches[at.get(beside, 0)] > MOST_IN_LAYER
-            key = ("" if gathered else beside, bool(node["sends"]), bool(node["receives"]))
-        alike[node["role"], layer, key].append(node)
+            key = ("" if gathered else beside, bool(node.sends), bool(node.receives))
+        alike[node.role, layer, key].append(node)
     boxes = []
     for (role, layer, _), several in alike.items():
-        pauses = any(node["watermarks"] for node in several)
-        own = [node["name"] for node in several]
-        each = [own] if len(own) > MOST_ALONE or role == "switch" else [[name] for name in own]
+        pauses = any(node.watermarks for node in several)
+        own = [node.name for node in several]
+        each = [own] if len(own) > MOST_ALONE or role == SWITCH else [[name] for name in own]
         boxes += [Box(one, role, layer, pauses) for one in each]
     boxes.sort(key=lambda box: (box.layer, names.index(box.names[0])))
     return boxes
@@ -186,12 +180,12 @@ def _boxes(known: Mapping[str, Any]) -> list[Box]:
 def _link(
     start: tuple[float, float],
     end: tuple[float, float],
-    several: Sequence[tuple[str, str, Any]],
+    several: Sequence[Link],
     bottleneck: str,
     rates: bool,
 ) -> str:
     (x0, y0), (x1, y1) = start, end
-    hot = any(bottleneck in (f"{a}->{b}", f"{b}->{a}") for a, b, _ in several)
+    hot = any(bottleneck in (f"{each.a}->{each.b}", f"{each.b}->{each.a}") for each in several)
     style = "hot" if hot else "link"
     if x0 == x1:
         edge, far = x0 + WIDTH / 2, x0 + WIDTH / 2 + 26
@@ -202,7 +196,7 @@ def _link(
         path = f"M{x0:.1f} {y0:.1f}L{x1:.1f} {y1:.1f}"
     words = [f"{len(several)} x"] if len(several) > 1 else []
     if rates or hot:
-        words.append(text.rate(several[0][2]["rate_bps"]))
+        words.append(text.rate(several[0].rate_bps))
     label = ""
     if words:
         at = f'x="{(x0 + x1) / 2:.1f}" y="{(y0 + y1) / 2 - 5:.1f}"'
@@ -216,7 +210,7 @@ def _box(box: Box, spot: tuple[float, float]) -> str:
     height = HEIGHT + (8 if box.under else 0)
     style = box.role + (" pausing" if box.pauses else "")
     corner = f'x="{x - WIDTH / 2:.1f}" y="{y - height / 2:.1f}"'
-    size = f'width="{WIDTH:.0f}" height="{height:.0f}" rx="{4 if box.role == "switch" else 15}"'
+    size = f'width="{WIDTH:.0f}" height="{height:.0f}" rx="{4 if box.role == SWITCH else 15}"'
     baseline = y + (-1 if box.under else 4.5)
     lines = f'<text x="{x:.1f}" y="{baseline:.1f}">{escape(box.label)}</text>'
     if box.under:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qcnlab import _core, catalogue
 from qcnlab.results import comparison
@@ -12,6 +12,7 @@ from qcnlab.results import comparison
 if TYPE_CHECKING:
     from qcnlab.catalogue.entries import Parameter
     from qcnlab.results.result import Result
+    from qcnlab.runs.network import Network
 
 WORDS = re.compile(r"^(title|about|source)$")
 
@@ -63,10 +64,10 @@ def _same(value: str, default: str) -> bool:
         return False
 
 
-def watermarks(known: dict[str, Any] | None) -> list[tuple[str, str]]:
+def watermarks(known: Network | None) -> list[tuple[str, str]]:
     """Return the watermarks that follow from a scenario, with the nodes that have them."""
     levels: dict[str, list[str]] = {}
-    for node in known["nodes"] if known else []:
-        if node["watermarks"]:
-            levels.setdefault(node["watermarks"], []).append(node["name"])
+    for node in known.nodes if known else ():
+        if node.watermarks:
+            levels.setdefault(node.watermarks, []).append(node.name)
     return [(", ".join(nodes), level) for level, nodes in levels.items()]

@@ -7,7 +7,6 @@ before it: a queue that fills while its port is stopped stops others even when t
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from qcnlab import _core
 from qcnlab.runs.facts import facts
+from qcnlab.runs.network import Network
 
 if TYPE_CHECKING:
     import polars as pl
@@ -167,16 +167,15 @@ class _Run:
         self.result, self.replication = result, replication
         self.end_s = float(result.summary["ends"][replication]["end_s"])
         scenario = _core.Scenario.parse(result.config, result.name)
-        network = json.loads(scenario.network())
-        names = [node["name"] for node in network["nodes"]]
-        self.hosts = {node["name"] for node in network["nodes"] if node["role"] == "host"}
+        network = Network.of(scenario)
+        self.hosts = {node.name for node in network.hosts}
         self.neighbors: dict[str, list[str]] = defaultdict(list)
         self.rates: dict[str, float] = {}
-        for link in network["links"]:
-            a, b = names[link["a"]], names[link["b"]]
+        for link in network.links:
+            a, b = link.a, link.b
             self.neighbors[a].append(b)
             self.neighbors[b].append(a)
-            self.rates[f"{a}->{b}"] = self.rates[f"{b}->{a}"] = float(link["rate_bps"])
+            self.rates[f"{a}->{b}"] = self.rates[f"{b}->{a}"] = float(link.rate_bps)
         self.line_bps = facts(result).rate_bps
         tree = result.config
         self.routed = "[[route]]" in tree or "converges_after" in tree

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import tomllib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from qcnlab import api
 from qcnlab.formats.lines import FormatError
 from qcnlab.formats.report import Report, together
-from qcnlab.formats.sonic.exporting import Site, classes_of
+from qcnlab.formats.sonic.exporting import Site, classes_of, site_of
 from qcnlab.formats.sonic.selecting import selects
 from qcnlab.runs.facts import base
 
@@ -115,11 +113,8 @@ def fabric(source: str) -> Fabric:
     FormatError
         If it has no switch.
     """
-    scenario = api.load(source)
-    site = Site(
-        tomllib.loads(scenario.to_toml()), json.loads(scenario._core.network()), Report(), None
-    )
-    roles = {node["name"]: node["role"] for node in site.network["nodes"]}
+    site = site_of(api.load(source))
+    roles = site.network.roles
     if "switch" not in roles.values():
         raise FormatError(f"{source}: it has no switch")
     groups: dict[Settings, list[tuple[str, str]]] = {}

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from qcnlab._core import Scenario, ScenarioError
 from qcnlab.formats.hpcc.topology import MOST_NODES, Link, Topology
 from qcnlab.formats.lines import FormatError
+from qcnlab.runs.network import SWITCH, Network
 
 NAMED = re.compile(r"(host|switch)(0|[1-9][0-9]{0,5})")
 """Names that an import gave: they have the numbers."""
@@ -56,11 +57,11 @@ def nodes(scenario: Scenario) -> Nodes:
     FormatError
         If there are more nodes than addresses there.
     """
-    network = json.loads(_without_lists(scenario).network())
-    names = [node["name"] for node in network["nodes"]]
+    network = Network.of(_without_lists(scenario))
+    names = network.names
     if len(names) > MOST_NODES:
         raise FormatError(f"{len(names)} nodes: addresses there have room for {MOST_NODES}")
-    switches = [node["role"] == "switch" for node in network["nodes"]]
+    switches = [node.role == SWITCH for node in network.nodes]
     named = [NAMED.fullmatch(name) for name in names]
     numbers = [int(each[2]) for each in named if each]
     if len(set(numbers)) == len(names) and max(numbers) < MOST_NODES:
@@ -70,21 +71,22 @@ def nodes(scenario: Scenario) -> Nodes:
         numbers = [0] * len(names)
         for number, index in enumerate(order):
             numbers[index] = number
+    numbers_of = dict(zip(names, numbers, strict=True))
     links = [
         Link(
-            numbers[link["a"]],
-            numbers[link["b"]],
-            link["rate_bps"],
-            round(link["delay_s"] * 10**12),
+            numbers_of[link.a],
+            numbers_of[link.b],
+            link.rate_bps,
+            round(link.delay_s * 10**12),
         )
-        for link in network["links"]
+        for link in network.links
     ]
     topology = Topology(
         max(numbers) + 1,
         sorted(number for number, switch in zip(numbers, switches, strict=True) if switch),
         links,
     )
-    return Nodes(topology, dict(zip(names, numbers, strict=True)))
+    return Nodes(topology, numbers_of)
 
 
 def _without_lists(scenario: Scenario) -> Scenario:

@@ -17,6 +17,7 @@ from qcnlab.formats.sonic.selecting import selects
 from qcnlab.formats.sonic.switches import LOSSLESS, MELLANOX
 from qcnlab.printing.text import counted
 from qcnlab.runs.facts import base
+from qcnlab.runs.network import Network
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,7 +38,7 @@ class Site:
     ----------
     tree : dict
         The resolved scenario.
-    network : dict
+    network : Network
         Its nodes and links.
     report : Report
         Where everything is told.
@@ -46,20 +47,19 @@ class Site:
     """
 
     tree: dict[str, Any]
-    network: dict[str, Any]
+    network: Network
     report: Report
     hwsku: str | None = None
     links: dict[str, list[tuple[str, int, int]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Take each node's links: the other end, rate in Mb/s, cable in m."""
-        names = [node["name"] for node in self.network["nodes"]]
-        for link in self.network["links"]:
-            a, b = names[link["a"]], names[link["b"]]
-            rate, rest = divmod(int(link["rate_bps"]), MBPS)
+        for link in self.network.links:
+            a, b = link.a, link.b
+            rate, rest = divmod(link.rate_bps, MBPS)
             if rest:
-                raise FormatError(f"link {a} to {b}: {link['rate_bps']} b/s are no whole Mb/s")
-            ns = Decimal(str(link["delay_s"])) * 10**9
+                raise FormatError(f"link {a} to {b}: {link.rate_bps} b/s are no whole Mb/s")
+            ns = Decimal(str(link.delay_s)) * 10**9
             cable = ceil(ns / NS_PER_METRE)
             if cable * NS_PER_METRE != ns:
                 self.report.not_modelled.append(
@@ -107,7 +107,7 @@ def convert(source: str, out: Path, hwsku: str | None) -> Report:
     site = site_of(api.load(source))
     if out.exists():
         raise FormatError(f"'{out}' is there already: name a new folder with -o")
-    names = [node["name"] for node in site.network["nodes"] if node["role"] == "switch"]
+    names = [node.name for node in site.network.switches]
     if not names:
         raise FormatError(f"{source}: it has no switch")
     write({name: rows_of(site, name, hwsku) for name in names}, out, site.report)
@@ -122,8 +122,7 @@ def site_of(scenario: api.Scenario) -> Site:
     scenario : Scenario
         With or without switches.
     """
-    network = json.loads(scenario._core.network())
-    return Site(tomllib.loads(scenario.to_toml()), network, Report())
+    return Site(tomllib.loads(scenario.to_toml()), Network.of(scenario._core), Report())
 
 
 def write(made: dict[str, Tables], out: Path, report: Report) -> None:
