@@ -54,6 +54,10 @@ File = Annotated[
         autocompletion=shell_words.scenarios_or_files,
     ),
 ]
+Drawing = Annotated[
+    Path | None,
+    typer.Option("-o", "--out", metavar="FILE", help="Draw the answer, too: .svg, .png or .pdf."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Jobs = Annotated[
     int | None,

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from qcnlab import api
-from qcnlab.cli.options import Changes, File, Json, print_json
+from qcnlab.cli.options import Changes, Drawing, File, Json, print_json
 from qcnlab.printing import text
 
 MOST_FAILURES = 4
@@ -63,15 +62,7 @@ def deadlock(
     ] = False,
     cases: Cases = MOST_CASES,
     changes: Changes = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="FILE",
-            help="Draw the network with the first circle: .svg, .png or .pdf.",
-        ),
-    ] = None,
+    out: Drawing = None,
     as_json: Json = False,
 ) -> None:
     """Tell whether PFC can stop a network for ever, by its routes.

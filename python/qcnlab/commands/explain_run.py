@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from qcnlab.cli.options import Json, print_json
+from qcnlab.cli.options import Drawing, Json, print_json
 from qcnlab.results.explanation_text import lines
 
 
@@ -19,15 +18,7 @@ def explain_run(
     flows: Annotated[
         int, typer.Option("--flows", min=1, max=1000, help="Flows of each list at most.")
     ] = 5,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="FILE",
-            help="Draw where congestion began and where the time went: .svg, .png or .pdf.",
-        ),
-    ] = None,
+    out: Drawing = None,
     as_json: Json = False,
 ) -> None:
     """Tell what happened in a run, in words for a ticket.

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from qcnlab import _core
-from qcnlab.cli.options import Json, print_json
+from qcnlab.cli.options import Drawing, Json, print_json
 from qcnlab.errors import Error
 from qcnlab.headroom import sums
 from qcnlab.headroom.platforms import Platform, platform
@@ -87,15 +86,7 @@ def headroom(
         bool,
         typer.Option("--scenario", help="Print the run that takes most headroom, as a scenario."),
     ] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="FILE",
-            help="Draw the sums and what runs with them lose: .svg, .png or .pdf.",
-        ),
-    ] = None,
+    out: Drawing = None,
     as_json: Json = False,
 ) -> None:
     """Tell how much headroom PFC takes, and confirm it by simulation.

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from qcnlab.cli.options import Json, print_json
+from qcnlab.cli.options import Drawing, Json, print_json
 from qcnlab.printing import text
 
 if TYPE_CHECKING:
@@ -25,15 +24,7 @@ def lint(
             metavar="FILE...", help="Files, folders of them, or DEVICE=FILE where no name tells."
         ),
     ],
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="FILE",
-            help="Draw the findings, and how far ECN is below PFC: .svg, .png or .pdf.",
-        ),
-    ] = None,
+    out: Drawing = None,
     as_json: Json = False,
 ) -> None:
     """Tell what is wrong in the configurations of a fabric.
