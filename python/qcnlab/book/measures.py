@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -78,7 +77,7 @@ LINKS = 4
 
 def _late_messages(result: Result, replication: int) -> float:
     """Return the share of cuts that a source is told of before the last one can have shown."""
-    delay_s = base(tomllib.loads(result.config)["topology"]["delay"])
+    delay_s = base(result.tree["topology"]["delay"])
     mine = (pl.col("replication") == replication) & (pl.col("fb") < 0)
     cuts = result.table("messages").to_polars().filter(mine).sort("source", "time_s")
     since = cuts.select(pl.col("time_s").diff().over("source"))["time_s"].drop_nulls().to_numpy()

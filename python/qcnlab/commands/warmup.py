@@ -8,7 +8,6 @@ of the rest, as if they were independent, is least. MSER-5 takes means of five v
 from __future__ import annotations
 
 import math
-import tomllib
 from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
@@ -90,7 +89,7 @@ def transients(result: Result) -> list[Transient]:
     """
     import polars as pl
 
-    known = tomllib.loads(result.config)
+    known = result.tree
     until = min((_seconds(each["from"]) for each in known.get("hotspot", [])), default=math.inf)
     port = result.summary["bottleneck"]["port"]
     rows = result.queues.to_polars().filter(

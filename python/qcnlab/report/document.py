@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import tomllib
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -204,7 +203,7 @@ def _warnings(named: Sequence[tuple[str, Result]]) -> str:
 
 
 def _about(result: Result) -> str:
-    tree_of = tomllib.loads(result.config)
+    tree_of = result.tree
     parts = [f'<p class="about">{escape(tree_of["about"])}</p>'] if tree_of.get("about") else []
     if tree_of.get("source"):
         parts.append(f'<p class="note">Source: {escape(tree_of["source"])}</p>')

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from typing import TYPE_CHECKING
 
 from qcnlab import _core, catalogue
@@ -30,7 +29,7 @@ def settings(result: Result) -> list[tuple[str, str, str, str]]:
     scheme = str(result.summary["scheme"])
     followed = comparison.followed(result)
     rows = []
-    for key, value in comparison.flat(tomllib.loads(result.config)).items():
+    for key, value in comparison.flat(result.tree).items():
         if WORDS.match(key):
             continue
         plain = re.sub(r"\.\d+(?=\.|$)", "", key)

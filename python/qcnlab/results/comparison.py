@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 from qcnlab import _core, catalogue
@@ -494,7 +495,7 @@ def differences(settings: Sequence[Mapping[str, str]]) -> dict[str, list[str | N
 
 def _settings(result: Result) -> dict[str, str]:
     """Return every key of a run's resolved scenario with its value as text, and its seed."""
-    values = flat(tomllib.loads(result.config))
+    values = flat(result.tree)
     for key in LEFT_OUT:
         values.pop(key, None)
     values["seed"] = str(result.summary["seed"])
@@ -504,7 +505,7 @@ def _settings(result: Result) -> dict[str, str]:
 
 def followed(result: Result) -> dict[str, str]:
     """Return what keys that follow others are where a file leaves them out."""
-    tree = tomllib.loads(result.config)
+    tree = deepcopy(result.tree)
     following = [key for key in flat(tree) if _is_rule(key)]
     for key in following:
         table, _, last = key.rpartition(".")

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import tomllib
 from typing import TYPE_CHECKING, Any
 
 from qcnlab.errors import AnalysisError
@@ -470,7 +469,7 @@ def _between(ordered: pl.DataFrame, edges: list[int]) -> list[tuple[str, pl.Data
 
 def _entries(result: Recorded) -> list[str]:
     """Return a name for each entry of traffic: `traffic.0 (flows over roce)`."""
-    entries = tomllib.loads(result.config)["traffic"]
+    entries = result.tree["traffic"]
     return [f"traffic.{number} ({_offered(entry)})" for number, entry in enumerate(entries)]
 
 

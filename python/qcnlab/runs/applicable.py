@@ -5,7 +5,6 @@ The others are computed all the same; they stand in `summary.json` and behind ``
 
 from __future__ import annotations
 
-import tomllib
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +46,7 @@ def without_meaning(result: Recorded) -> dict[str, str]:
             "scenario names another"
         )
         reasons.append((having("one_port"), why))
-    if not tomllib.loads(result.config).get("hotspot"):
+    if not result.tree.get("hotspot"):
         reasons.append((having("outside_hotspot"), "there is no hotspot"))
     told: dict[str, str] = {}
     for names, why in reasons:
@@ -73,7 +72,7 @@ def has_bottleneck(result: Recorded) -> bool:
     bool
         Of a hotspot its port is named.
     """
-    tree, metrics = tomllib.loads(result.config), result.summary["metrics"]
+    tree, metrics = result.tree, result.summary["metrics"]
     if tree.get("hotspot") or tree.get("record", {}).get("bottleneck"):
         return True
     if tree.get("topology", {}).get("kind", "star") == "star":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +43,7 @@ class Facts:
 
 def facts(result: Recorded) -> Facts:
     """Read the facts from a result's resolved scenario and summary."""
-    tree = tomllib.loads(result.config)
+    tree = result.tree
     bottleneck = result.summary["bottleneck"]
     set_point = tree["scheme"].get("cp", {}).get("set_point")
     return Facts(

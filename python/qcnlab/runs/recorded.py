@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tomllib
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from qcnlab.runs.tables import NAMES, Table
@@ -40,6 +42,11 @@ class Recorded:
     def config(self) -> str:
         """The resolved scenario as TOML: every key, every unit."""
         return self._config
+
+    @cached_property
+    def tree(self) -> dict[str, Any]:
+        """The resolved scenario as values: `config`, parsed once."""
+        return tomllib.loads(self._config)
 
     @property
     def summary(self) -> dict[str, Any]:
