@@ -184,7 +184,7 @@ class _Rows:
 
     def take(self, was: Mapping[Fact, str], becomes: Mapping[Fact, str]) -> None:
         """Take what is said otherwise than before."""
-        for fact in was.keys() - becomes.keys():
+        for fact in sorted(was.keys() - becomes.keys()):
             self._report.not_modelled.append(
                 (f"{self._switch.name}: {fact.table} {fact.field} towards {fact.far}",
                  "the scenario has it no more: remove it by hand")
