@@ -18,8 +18,7 @@ fn values(outcome: &Outcome, name: &str) -> Vec<Option<f64>> {
 /// What lies outside 0 to 1. Bins count frames where they end: one more than the link carries in it may fall into a window.
 fn wrong(what: &str, outcome: &Outcome, slack: f64) -> Vec<String> {
     let shares = METRICS.iter().filter(|metric| metric.is_share()).map(|metric| metric.name);
-    let all =
-        shares.flat_map(|name| values(outcome, name).into_iter().flatten().map(move |value| (name, value)));
+    let all = shares.flat_map(|name| values(outcome, name).into_iter().flatten().map(move |value| (name, value)));
     let bad = all.filter(|(_, value)| !(0.0..=1.0 + slack).contains(value));
     bad.map(|(name, value)| format!("{what}: {name} is {value}")).collect()
 }

@@ -81,3 +81,33 @@ pub(crate) fn catalogued(facts: &[Fact]) -> Value {
     };
     Value::Object(facts.iter().map(entry).collect::<Map<_, _>>())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::METRICS;
+    use std::collections::BTreeMap;
+
+    /// Two metrics of one rank would stand in the order of their names, and a gap is one that was forgotten.
+    #[test]
+    fn ranks_of_a_place_count_from_one() {
+        let mut ranks: BTreeMap<&str, Vec<u8>> = BTreeMap::new();
+        for (word, rank) in METRICS.iter().flat_map(|metric| metric.facts).map(|fact| fact.word()) {
+            ranks.entry(word).or_default().extend(rank);
+        }
+        for (word, mut ranks) in ranks {
+            ranks.sort_unstable();
+            assert!(ranks.iter().zip(1..).all(|(rank, number)| *rank == number), "{word}: {ranks:?}");
+        }
+    }
+
+    #[test]
+    fn a_lower_bound_names_a_metric() {
+        for metric in METRICS {
+            for fact in metric.facts {
+                let AtLeastIf(count) = fact else { continue };
+                assert!(METRICS.iter().any(|other| other.name == *count), "{}: {count}", metric.name);
+            }
+        }
+    }
+}

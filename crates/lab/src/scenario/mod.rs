@@ -131,9 +131,7 @@ impl Scenario {
     pub fn from_bytes(octets: &[u8], name: &str) -> Result<Scenario, ScenarioError> {
         match std::str::from_utf8(octets) {
             Ok(text) => Scenario::parse(text, name),
-            Err(_) if octets.starts_with(GZIP) => {
-                Err(ScenarioError::new(Fault::Gzip, name, "", &Position::Span(0..0)))
-            }
+            Err(_) if octets.starts_with(GZIP) => Err(ScenarioError::new(Fault::Gzip, name, "", &Position::Span(0..0))),
             Err(error) => {
                 let offset = error.valid_up_to();
                 let text = String::from_utf8_lossy(octets);
