@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Fuzz the frame formats, guided by coverage: run.sh [--runs N] [--corpus] [FORMAT...]
 #   --runs N   executions of each format, 1 000 000 unless told
-#   --corpus   afterwards write the smallest set of inputs with the same coverage into corpus/
+#   --corpus   afterwards write the smallest set of inputs with the same coverage into corpus.txt
 # It needs a C++ compiler for libFuzzer and any Rust toolchain: the coverage flags are those of stable rustc.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -26,13 +26,39 @@ coverage="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-
 -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 --cfg fuzzing"
 (cd "$here" && RUSTFLAGS=$coverage cargo build --release --quiet --locked --bins --target "$host")
 
+# Writes the kept inputs of a format as files into a folder.
+unpack() {
+  rm -rf "$2"; mkdir -p "$2"
+  local number=0 name octets
+  while read -r name octets; do
+    [ "$name" = "$1" ] || continue
+    [ "$octets" != - ] || octets=
+    number=$((number + 1))
+    printf '%b' "$(printf '%s' "$octets" | sed 's/../\\x&/g')" >"$2/$number"
+  done <"$here/corpus.txt"
+}
+
+# Puts the files of a folder in the place of a format's inputs.
+pack() {
+  { grep '^#' "$here/corpus.txt"
+    { grep -v "^#\|^$1 " "$here/corpus.txt" || true
+      for file in "$2"/*; do
+        octets=$(od -An -v -tx1 "$file" | tr -d ' \n')
+        printf '%s %s\n' "$1" "${octets:--}"
+      done
+    } | awk '{ print $1, length($2), $2 }' | LC_ALL=C sort -k1,1 -k2,2n -k3,3 | cut -d' ' -f1,3
+  } >"$CARGO_TARGET_DIR/corpus.txt"
+  mv "$CARGO_TARGET_DIR/corpus.txt" "$here/corpus.txt"
+}
+
 printf '%-16s %14s %10s %8s %10s\n' format executions coverage inputs seconds
 total=0
 for format in "${formats[@]}"; do
-  grown=$CARGO_TARGET_DIR/corpus/$format; mkdir -p "$grown" "$here/corpus/$format"
+  grown=$CARGO_TARGET_DIR/corpus/$format; mkdir -p "$grown"
+  kept=$CARGO_TARGET_DIR/kept/$format; unpack "$format" "$kept"
   log=$CARGO_TARGET_DIR/$format.log
   started=$SECONDS
-  if ! (cd "$CARGO_TARGET_DIR" && "$host/release/$format" "$grown" "$here/corpus/$format" -runs="$runs" -max_len=512 \
+  if ! (cd "$CARGO_TARGET_DIR" && "$host/release/$format" "$grown" "$kept" -runs="$runs" -max_len=512 \
       -print_final_stats=1 -artifact_prefix="$CARGO_TARGET_DIR/crash-$format-") >"$log" 2>&1; then
     tail -40 "$log" >&2
     echo "run.sh: $format failed; the input is $CARGO_TARGET_DIR/crash-$format-..., all of its output in $log" >&2
@@ -44,8 +70,8 @@ for format in "${formats[@]}"; do
   total=$((total + executed))
   if [ $keep = yes ]; then
     small=$CARGO_TARGET_DIR/smallest; rm -rf "$small"; mkdir -p "$small"
-    "$CARGO_TARGET_DIR/$host/release/$format" -set_cover_merge=1 -max_len=512 "$small" "$grown" "$here/corpus/$format" >"$log" 2>&1
-    rm -rf "$here/corpus/$format"; mv "$small" "$here/corpus/$format"
+    "$CARGO_TARGET_DIR/$host/release/$format" -set_cover_merge=1 -max_len=512 "$small" "$grown" "$kept" >"$log" 2>&1
+    pack "$format" "$small"
   fi
 done
 printf '%-16s %14s\n' together "$total"
