@@ -276,11 +276,11 @@ def test_scenarios_that_grow_are_legal(number: int) -> None:
         )
 
 
-def test_workloads_of_the_bench_are_shipped_or_stand_beside_it() -> None:
+@pytest.mark.parametrize("kind", ["WORKLOADS", "LARGE"])
+def test_workloads_of_the_bench_are_shipped_or_stand_beside_it(kind: str) -> None:
     import qcnlab
 
-    module = bench("bench")
-    for name, *changes in (module.WORKLOADS | module.LARGE).values():
+    for name, *changes in getattr(bench("bench"), kind).values():
         assert qcnlab.load(name).with_(*changes).name == Path(name).stem
 
 
