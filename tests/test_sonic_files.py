@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import runpy
 import tomllib
 from pathlib import Path
@@ -708,3 +709,9 @@ def test_switches_that_the_files_describe_are_as_they_say() -> None:
     assert switch.pfc("Ethernet4") == [3, 4]
     assert switch.mapped("Ethernet4", "tc_to_queue_map", 5) == 5
     assert switch.groups["Ethernet4", 4].profile.xoff == 38_912
+
+
+def test_a_file_that_ends_in_a_text_says_where(cli: CommandLine) -> None:
+    put(cli, json.dumps(SMALL, indent=1)[:300])
+    told = refused(cli)
+    assert re.fullmatch(r"config_db\.json, line \d+: no JSON: \w+ string starting at '.*", told)

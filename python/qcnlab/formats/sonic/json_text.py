@@ -116,8 +116,10 @@ def _check(path: Path, text: str) -> None:
             while at < end and text[at].isspace():
                 at += 1
     except json.JSONDecodeError as error:
+        # Some of the parser's messages end in "at" themselves.
+        what = error.msg.lower().removesuffix(" at")
         raise FormatError(
-            f"{path}, line {error.lineno}: no JSON: {error.msg.lower()} at {_near(text, error.pos)}"
+            f"{path}, line {error.lineno}: no JSON: {what} at {_near(text, error.pos)}"
         ) from None
     except RecursionError:
         raise FormatError(f"{path}: objects stand in objects, too deep to read") from None
