@@ -17,8 +17,8 @@ from conftest import ROOT
 # Crates that the extension is made of, build scripts and procedural macros included.
 MOST_CRATES = 54
 # Lines of Rust in crates that are compiled with optimisation, files of tests aside. 50,000 before
-# PowerTCP, Swift and packets that overtake each other.
-MOST_OPTIMISED_LINES = 52_000
+# PowerTCP, Swift and packets that overtake each other, 52,000 before NSCC and DRILL.
+MOST_OPTIMISED_LINES = 52_500
 MOST_PACKAGES = 30
 
 

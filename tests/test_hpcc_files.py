@@ -154,6 +154,19 @@ def test_each_mode_has_its_scheme(here: CommandLine, mode: str) -> None:
     assert here("check", "made.toml").returncode == 0
 
 
+@pytest.mark.parametrize(
+    ("mode", "multipath"), [("0", "switch"), ("2", "drill"), ("3", "switch"), ("6", "flowlet")]
+)
+def test_load_balancing_has_its_multipath(here: CommandLine, mode: str, multipath: str) -> None:
+    with (here.folder / "config.txt").open("a") as text:
+        text.write(f"LB_MODE {mode}\n")
+    report = imported(here)
+    assert made(here)["routing"]["multipath"] == multipath
+    lost = {entry["what"] for entry in report["not_modelled"]}
+    assert ("LB_MODE 3" in lost) == (mode == "3")
+    assert here("check", "made.toml").returncode == 0
+
+
 def test_windows_links_that_go_down_and_unmarked_switches(here: CommandLine) -> None:
     file = here.folder / "config.txt"
     change(file, "HAS_WIN 0", "HAS_WIN 1")

@@ -22,6 +22,7 @@ from hpcc_switch import HpccNetwork, HpccSetting
 from irn_switch import IrnNetwork, IrnSetting
 from laboratory import HORIZON
 from marking import step
+from nscc_switch import NsccNetwork, NsccPair, NsccSetting
 from power_switch import PowerNetwork, PowerSetting, ThetaNetwork
 from roce_switch import Network, RoceSetting
 from swift_switch import SwiftNetwork, SwiftPair, SwiftSetting
@@ -284,3 +285,43 @@ def test_under_swift_every_message_finishes_at_the_same_picosecond(
     for other in (replace(setting, **change) for change in changes):
         same = ours == [result.done for result in SwiftNetwork(other, messages).run(HORIZON)]
         assert not same or senders == 1, other
+
+
+@pytest.mark.parametrize(("senders", "seed"), [(1, 0), (4, 1), (16, 0), (16, 2)])
+def test_under_nscc_every_message_finishes_at_the_same_picosecond(
+    *, senders: int, seed: int
+) -> None:
+    """Windows that stay, marks, and with sixteen senders cut packets and quick adapt."""
+    delays, messages = drawn(seed, senders)
+    setting = NsccSetting(
+        delays,
+        queue_bytes=60_000,
+        ramp=step(20_000),
+        network_rtt=20_000_000,
+        threshold=1_000_000,
+    )
+    scheme = laboratory.NSCC.format(k=setting.ramp.k_min, network_rtt=setting.network_rtt)
+    more = 'recovery = "selective_repeat"\nreordering_threshold = 1000000'
+    switch = f'trim_to = "{setting.head_bytes} B"'
+    run = qcnlab.run(scenario(setting, messages, scheme, more=more, switch=switch))
+    network = NsccNetwork(setting, messages)
+    compare(run, network.run(HORIZON))
+    cut = sum(port.trimmed for port in network.down.values() if isinstance(port, CuttingLink))
+    assert run.metric("trimmed") == cut
+    pairs = [pair for pair in network.pairs if isinstance(pair, NsccPair)]
+    assert [cut > 0, any(pair.acted for pair in pairs)] == [senders == 16] * 2
+    if (senders, seed) != (16, 0):
+        return
+    changes = (
+        {"target": 0.7},
+        {"alpha": 3.0},
+        {"fair": 9.0},
+        {"eta": 0.3},
+        {"gamma": 0.7},
+        {"mean_share": 0.02},
+        {"adjust_packets": 4.0},
+        {"gate": 1},
+    )
+    ours = finished(run)
+    for other in (replace(setting, **change) for change in changes):
+        assert ours != [each.done for each in NsccNetwork(other, messages).run(HORIZON)], other

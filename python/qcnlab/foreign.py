@@ -132,6 +132,8 @@ class Flight(NamedTuple):
     """Octets sent at least once."""
     in_flight: int
     """Octets sent, not acknowledged and not thought lost."""
+    early: int = 0
+    """Octets of those in flight that have arrived beyond the first that is missing."""
 
 
 class Hop(NamedTuple):

@@ -78,7 +78,7 @@ pub(crate) fn endpoint<'py>(py: Python<'py>, endpoint: &Endpoint) -> PyResult<Bo
 }
 
 pub(crate) fn flight<'py>(py: Python<'py>, flight: &Flight) -> PyResult<Bound<'py, PyAny>> {
-    let fields = (flight.acknowledged.get(), flight.sent.get(), flight.in_flight.get());
+    let fields = (flight.acknowledged.get(), flight.sent.get(), flight.in_flight.get(), flight.early.get());
     Tuples::get(py)?.Flight.bind(py).call1(fields)
 }
 

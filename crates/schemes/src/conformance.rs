@@ -205,6 +205,7 @@ fn drive(rp: &mut impl ReactionPoint, now: Instant, step: &RpStep, dice: &mut Di
                 acknowledged: *acknowledged,
                 sent: Bytes::new(acknowledged.get() + in_flight.get()),
                 in_flight: *in_flight,
+                early: Bytes::ZERO,
             };
             event.tell(rp, now, &flight, dice);
         }

@@ -7,8 +7,8 @@
 use crate::definition::{Family, Status};
 use crate::dice::Dice;
 use crate::family::{
-    af_qcn, dcqcn, dctcp, e2cm, ecm, ecm_plus, fb_hat, fb99, fecn, hpcc, nic_fb, none, powertcp, qcn, qcn_plus, sonar,
-    swift, theta_powertcp, three_point, timely,
+    af_qcn, dcqcn, dctcp, e2cm, ecm, ecm_plus, fb_hat, fb99, fecn, hpcc, nic_fb, none, nscc, powertcp, qcn, qcn_plus,
+    sonar, swift, theta_powertcp, three_point, timely,
 };
 use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::foreign::{self, Foreign};
@@ -475,4 +475,5 @@ families! {
     Swift => swift::Swift,
     Powertcp => powertcp::Powertcp,
     ThetaPowertcp => theta_powertcp::ThetaPowertcp,
+    Nscc => nscc::Nscc,
 }

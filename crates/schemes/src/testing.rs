@@ -76,8 +76,12 @@ impl Windows {
         self.sent += there.min(100_000.0) / steps as f64;
         self.step += 1;
         let octets = |step: u64| Bytes::new(100 * step);
-        let flight =
-            Flight { acknowledged: octets(self.step), sent: octets(self.step + steps), in_flight: octets(steps) };
+        let flight = Flight {
+            acknowledged: octets(self.step),
+            sent: octets(self.step + steps),
+            in_flight: octets(steps),
+            early: Bytes::ZERO,
+        };
         (Instant::ZERO + Span::from_ns(500 * self.step), flight)
     }
 }

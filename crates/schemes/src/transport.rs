@@ -48,6 +48,9 @@ pub struct Flight {
     pub sent: Bytes,
     /// Octets sent, not acknowledged and not thought lost.
     pub in_flight: Bytes,
+    /// Octets of those beyond the first that is missing that have arrived, as far as acknowledgements have told; they count
+    /// as in flight, too.
+    pub early: Bytes,
 }
 
 /// What a port writes on a packet that leaves it, for the sender (INT).

@@ -192,7 +192,7 @@ fn a_reaction_point_is_asked_anew_after_each_call() {
     assert_eq!((rp.take_probe(us(23)), rp.capabilities()), (Some(PROBE), CAPABILITIES));
     assert_eq!(rp.pacing(), Pacing { overhead: Bytes::new(20), burst: Bytes::new(1500) });
     assert_eq!((rp.gauge(), rp.observation()), (Gauge::at(RATE), Some(OBSERVATION)));
-    let flight = Flight { acknowledged: Bytes::ZERO, sent: Bytes::ZERO, in_flight: Bytes::ZERO };
+    let flight = Flight { acknowledged: Bytes::ZERO, sent: Bytes::ZERO, in_flight: Bytes::ZERO, early: Bytes::ZERO };
     rp.on_transport(us(24), &TransportEvent::NegativelyAcknowledged, &flight, &mut dice());
     assert_eq!((rp.next_wake(), rp.limit()), (us(64), Some(RATE)));
     assert_eq!((rp.window(), rp.gap()), (Some(Bytes::new(12_000)), Span::from_us(3)));

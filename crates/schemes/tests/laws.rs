@@ -271,7 +271,7 @@ fn lowest_by_transport(config: &Config, least: BitRate) -> BitRate {
             hops: &[hop],
         };
         let octets = Bytes::new(100_000 * packet);
-        let flight = Flight { acknowledged: octets, sent: octets, in_flight: Bytes::ZERO };
+        let flight = Flight { acknowledged: octets, sent: octets, in_flight: Bytes::ZERO, early: Bytes::ZERO };
         rp.on_transport(now, &TransportEvent::Acknowledged(ack), &flight, &mut rolls);
         if rp.next_wake() <= now {
             rp.on_wake(now, &mut rolls);

@@ -228,7 +228,12 @@ fn no_scheme_escapes_the_laws_by_lacking_a_parameter() {
         let limits = !listing.hears.is_empty();
         let hears = limits || !listing.events.is_empty();
         // Swift controls packets in flight, down to a hundredth: its own tests hold it to its least window.
-        let least = if listing.name == "swift" { "min_window" } else { "min_rate" };
+        // NSCC's least window is a packet.
+        let least = match listing.name {
+            "swift" => "min_window",
+            "nscc" => "max_window",
+            _ => "min_rate",
+        };
         assert_eq!(hears, has(listing.rp_fields, least), "{}: {least}", listing.name);
         for drift in ["drift_every", "drift_step"] {
             assert_eq!(limits, has(listing.rp_fields, drift), "{}: {drift}", listing.name);
@@ -236,7 +241,7 @@ fn no_scheme_escapes_the_laws_by_lacking_a_parameter() {
         let counts = match listing.name {
             // Ports that only write on frames: what is discarded carries nothing. FECN counts what is offered to it.
             "none" | "dcqcn" | "qcn_three_point" | "fecn" | "dctcp" | "timely" | "hpcc" | "swift" | "powertcp"
-            | "theta_powertcp" => false,
+            | "theta_powertcp" | "nscc" => false,
             _ => true,
         };
         assert_eq!(counts, has(listing.cp_fields, "count_discarded"), "{}: count_discarded", listing.name);

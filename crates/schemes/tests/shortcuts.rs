@@ -43,6 +43,7 @@ fn the_first_frame_of_a_run_is_only_counted_where_a_scheme_can_tell() {
         ("swift", true, true, true),
         ("powertcp", true, true, true),
         ("theta_powertcp", true, true, true),
+        ("nscc", true, true, true),
     ];
     for one in expected {
         assert!(seen.contains(&one), "{one:?} is not in {seen:?}");
@@ -98,7 +99,7 @@ fn a_byte_counter_of_dcqcn_is_counted_up_to_its_end() {
 /// measures the round trip or reads telemetry.
 #[test]
 fn acknowledgements_without_a_mark_mean_nothing_to_dcqcn_alone() {
-    for name in ["dcqcn", "dctcp", "timely", "hpcc", "swift", "powertcp", "theta_powertcp"] {
+    for name in ["dcqcn", "dctcp", "timely", "hpcc", "swift", "powertcp", "theta_powertcp", "nscc"] {
         let rp = Config::find(name, None).expect("listed").reaction_point(BitRate::gbps(10));
         assert_eq!(rp.ignores_unmarked_acknowledgements(), name == "dcqcn", "{name}");
     }

@@ -74,6 +74,11 @@ impl Frame {
         PathId::new(self.route as u32)
     }
 
+    /// Takes another path of its flow, which leads to where it is.
+    pub(crate) fn set_path(&mut self, path: PathId) {
+        self.route = u64::from(path.number()) | self.route >> TAG << TAG;
+    }
+
     #[inline]
     pub(crate) const fn tag(&self) -> u32 {
         (self.route >> TAG) as u32

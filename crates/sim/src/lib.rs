@@ -59,7 +59,7 @@ mod wred;
 pub use audit::Violation;
 pub use departure::{DataFacts, Departure, FrameFacts, SignalFacts};
 pub use engine::{Control, Ending, Engine, Finished, Halt, PortState, Sink};
-pub use path_choice::PathChoice;
+pub use path_choice::{PathChoice, QueueChoice};
 pub use plan::{
     CompletesAt, DependencyPlan, DomainPlan, DomainPort, Events, Feedback, FlowPlan, FlowPlans, GeneratorPlan,
     LinkFailure, LinkPlan, NodePlan, PausePlan, PauseRule, PauseScope, PauseStorm, PauseTarget, Plan, PortPlan,

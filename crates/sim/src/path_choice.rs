@@ -16,6 +16,17 @@ pub enum PathChoice {
     Flowlets(Span),
     /// That of a packet that was acknowledged without a mark, by REPS; one drawn at random where there is none.
     Recycled(RepsPlan),
+    /// One drawn at random for each frame, and at each switch on it the one that goes on by the shortest queue.
+    ShortestQueue(QueueChoice),
+}
+
+/// Which queues a switch compares before it sends a frame on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueChoice {
+    /// How many it draws at random; `None` for all.
+    pub samples: Option<u32>,
+    /// How many of the shortest of the last choice it compares beside them.
+    pub memory: u32,
 }
 
 /// The choices of one flow.
@@ -43,7 +54,7 @@ impl PathChooser {
     /// The path, of so many, of a frame that leaves now.
     pub(crate) fn choose(&mut self, now: Instant, paths: u32) -> u32 {
         match self.choice {
-            PathChoice::Random => self.dice.below(paths),
+            PathChoice::Random | PathChoice::ShortestQueue(_) => self.dice.below(paths),
             PathChoice::RoundRobin => {
                 let path = self.path.map_or_else(|| self.dice.below(paths), |path| path % paths);
                 self.path = Some(path + 1);

@@ -137,6 +137,7 @@ impl QueuePair {
             acknowledged: self.sender.acknowledged(),
             sent: self.sender.sent(),
             in_flight: Bytes::new(self.sender.in_flight()),
+            early: self.sender.early(),
         }
     }
 

@@ -34,6 +34,7 @@ OWN_CHANGES = {
     "swift": ("traffic.transport=roce", "topology.buffer=5 MB"),
     "powertcp": ("traffic.transport=roce", "topology.buffer=500 KB"),
     "theta_powertcp": ("traffic.transport=roce", "topology.buffer=500 KB"),
+    "nscc": ("traffic.transport=roce", "topology.buffer=500 KB"),
     "e2cm": ("feedback.kind=frames",),
 }
 """Changes without which a scheme does nothing here: marks start at 200 KB; probes must queue;

@@ -14,8 +14,8 @@ use crate::scenario::{
 use crate::topology::{Role, Routes, reverse};
 use qcnlab_sim::{
     CompletesAt, DependencyPlan, DomainPlan, Events, FlowPlan, FlowPlans, GeneratorPlan, LinkFailure, LinkPlan,
-    NodePlan, PathChoice, PauseStorm, Plan, PortPlan, Record, ReplayPlan, RepsPlan, Reroute, ServiceChange,
-    SharedBufferPlan, SharedInputPlan, SharedQueuePlan, Traffic, TrimPlan,
+    NodePlan, PathChoice, PauseStorm, Plan, PortPlan, QueueChoice, Record, ReplayPlan, RepsPlan, Reroute,
+    ServiceChange, SharedBufferPlan, SharedInputPlan, SharedQueuePlan, Traffic, TrimPlan,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use serde_json::{Value, json};
@@ -90,6 +90,9 @@ const FLOWLET_GAP: Span = Span::from_us(100);
 /// uet-htsim (exit_freeze_after, explore_counter).
 const REPS_FREEZE: Span = Span::from_ms(10);
 const REPS_EXPLORE: u32 = 16;
+/// Queues that DRILL compares, unless a scenario says otherwise: two drawn and one remembered, its authors' choice.
+const DRILL_SAMPLES: u32 = 2;
+const DRILL_MEMORY: u32 = 1;
 /// Flows of which shares are worked out.
 const MOST_SHARED: usize = 2000;
 
@@ -253,6 +256,11 @@ impl Fabric {
                     freeze: scenario.routing.reps_freeze.unwrap_or(REPS_FREEZE),
                     explore: scenario.routing.reps_explore.unwrap_or(REPS_EXPLORE),
                 }),
+                Multipath::Drill => PathChoice::ShortestQueue(QueueChoice {
+                    samples: Some(scenario.routing.drill_samples.unwrap_or(DRILL_SAMPLES)),
+                    memory: scenario.routing.drill_memory.unwrap_or(DRILL_MEMORY),
+                }),
+                Multipath::Adaptive => PathChoice::ShortestQueue(QueueChoice { samples: None, memory: 0 }),
                 _ => PathChoice::Random,
             },
             domain: self.domain.clone(),

@@ -4,8 +4,8 @@ use super::Fabric;
 use crate::scenario::{Draw, Scenario};
 use qcnlab_schemes::parts::ecn::MarkAt;
 use qcnlab_sim::{
-    Alpha, Feedback, PathChoice, PauseRule, Plan, Process, RepsPlan, SharedBufferPlan, Traffic, WatchdogAction,
-    WatchdogPlan,
+    Alpha, Feedback, PathChoice, PauseRule, Plan, Process, QueueChoice, RepsPlan, SharedBufferPlan, Traffic,
+    WatchdogAction, WatchdogPlan,
 };
 use qcnlab_units::{BitRate, Bytes, Span};
 
@@ -96,6 +96,11 @@ fn ways_and_heads_have_the_numbers_that_are_given() {
     assert_eq!(reps(&[]), recycled(us(10_000), 16));
     assert_eq!(reps(&["routing.reps_freeze=3 us", "routing.reps_explore=5"]), recycled(us(3), 5));
     assert_eq!(reps(&["routing.reps_freeze=0 s", "routing.reps_explore=0"]), recycled(us(0), 0));
+    let queues = |samples, memory| PathChoice::ShortestQueue(QueueChoice { samples, memory });
+    assert_eq!(choice(&["routing.multipath=adaptive"]), queues(None, 0));
+    assert_eq!(choice(&["routing.multipath=drill"]), queues(Some(2), 1));
+    let drill = ["routing.multipath=drill", "routing.drill_samples=3", "routing.drill_memory=0"];
+    assert_eq!(choice(&drill), queues(Some(3), 0));
     let trim = |keys: &str| node(&plan(&format!("[[switch]]\n{keys}"), &[]), "spine2").trim;
     let heads = |keys: &str| trim(keys).map(|trim| (trim.size.get(), trim.class));
     assert_eq!(heads("trim_to = \"64 B\""), Some((64, 7)));

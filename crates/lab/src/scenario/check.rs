@@ -11,7 +11,7 @@ use super::located::LocatedFault;
 use super::position::Position;
 use super::recheck::Recheck;
 use super::resolved::ResolvedScenario;
-use super::routing::check_recycling;
+use super::routing::check_rule;
 use super::types::{Scenario, Traffic};
 use crate::foreign::LoadError;
 use qcnlab_schemes::params::Variants;
@@ -83,7 +83,7 @@ fn fabric(
 ) -> Result<ResolvedScenario, LocatedFault> {
     signals(scenario)?;
     transport(scenario)?;
-    check_recycling(scenario)?;
+    check_rule(scenario)?;
     let resolved = match known {
         Some((known, Recheck::Checks)) => known,
         Some((mut known, Recheck::Plans)) => {

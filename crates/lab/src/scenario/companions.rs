@@ -32,7 +32,7 @@ const fn other(
 }
 
 /// All of them, for the checks and for the schema.
-pub(crate) const COMPANIONS: [Companion; 15] = [
+pub(crate) const COMPANIONS: [Companion; 17] = [
     pause("high", &["watermarks"], false),
     pause("low", &["watermarks"], false),
     pause("headroom", &["watermarks"], false),
@@ -40,6 +40,8 @@ pub(crate) const COMPANIONS: [Companion; 15] = [
     pause("stops", &["threshold", "dynamic"], false),
     other("routing", "reps_freeze", "multipath", &["reps"]),
     other("routing", "reps_explore", "multipath", &["reps"]),
+    other("routing", "drill_samples", "multipath", &["drill"]),
+    other("routing", "drill_memory", "multipath", &["drill"]),
     other("traffic", "max_rate", "transport", &["none"]),
     other("traffic", "congestion_avoidance", "flavour", &["reno", "newreno"]),
     other("traffic", "bic_step", "flavour", &["bic"]),

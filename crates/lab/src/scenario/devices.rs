@@ -165,6 +165,12 @@ choice! {
         /// Each packet that of one that was acknowledged without a mark, once, and one at random where there is none
         /// (recycled entropies). For RoCE with an acknowledgement of each packet; frames may overtake one another.
         Reps = "reps",
+        /// Each frame the one that its switches choose: each compares the queues of a few links drawn at random and the
+        /// shortest of its last choice (DRILL); frames may overtake one another.
+        Drill = "drill",
+        /// Each frame the one that its switches choose: each the link with the shortest queue (adaptive routing); frames
+        /// may overtake one another.
+        Adaptive = "adaptive",
         /// All flows the first.
         Single = "single",
     }
@@ -174,7 +180,12 @@ impl Multipath {
     /// Whether frames of a flow take all its ways, so that they may overtake one another.
     pub(crate) const fn spreads_flows(self) -> bool {
         match self {
-            Multipath::Frame | Multipath::RoundRobin | Multipath::Flowlet | Multipath::Reps => true,
+            Multipath::Frame
+            | Multipath::RoundRobin
+            | Multipath::Flowlet
+            | Multipath::Reps
+            | Multipath::Drill
+            | Multipath::Adaptive => true,
             Multipath::Flow | Multipath::Switch | Multipath::Single => false,
         }
     }
@@ -192,6 +203,10 @@ params! {
         reps_freeze: Option<Span>, "exit_freeze_after", UP_TO_LONGEST;
         /// REPS: packets of a flow that take ways at random after that; left out, 16.
         reps_explore: Option<u32>, "explore_counter", Range::between(0.0, 1e6);
+        /// DRILL: links that a switch draws at random for a frame, to compare their queues; left out, 2.
+        drill_samples: Option<u32>, "d", Range::between(1.0, 1e6);
+        /// DRILL: links with the shortest queues of the last choice that a switch compares beside them; left out, 1.
+        drill_memory: Option<u32>, "m", Range::between(0.0, 1e6);
         /// How long after a link fails or comes back flows take other ways; left out, they keep theirs, and what needs
         /// the link is lost.
         converges_after: Option<Span>, "", UP_TO_LONGEST;

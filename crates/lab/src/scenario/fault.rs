@@ -410,11 +410,13 @@ pub enum Fault {
         /// Packets that an acknowledgement answers.
         every: u32,
     },
-    /// A key of recycled ways where nothing is recycled.
-    #[error("{key} is for routing.multipath = \"reps\"")]
-    NothingRecycled {
+    /// A key of another rule by which ways are chosen.
+    #[error("{key} is for routing.multipath = \"{rule}\"")]
+    OfOtherMultipath {
         /// The key.
         key: &'static str,
+        /// The rule that it belongs to.
+        rule: &'static str,
     },
     /// Weights of classes that cannot be read.
     #[error("'{text}' gives no weights of classes")]
@@ -737,7 +739,7 @@ impl Fault {
                 "add transport = \"roce\" to this traffic, or use another routing.multipath".to_owned()
             }
             Fault::Coalesced { .. } => "leave ack_every out, or use another routing.multipath".to_owned(),
-            Fault::NothingRecycled { key } => format!("add multipath = \"reps\", or leave {key} out"),
+            Fault::OfOtherMultipath { key, rule } => format!("add multipath = \"{rule}\", or leave {key} out"),
             Fault::NothingTrimmed { .. } => "add trim_to = \"64 B\", or leave it out".to_owned(),
             Fault::Weights { .. } => {
                 "write \"3: 2, 5: 1\": classes from 0 to 7, each once, with weights from 1 to 1000".to_owned()

@@ -52,12 +52,18 @@ pub(super) fn take_same_ways(before: (&Network, &[FlowSpec]), now: (&Network, &[
         && flows.0.iter().map(|flow| &flow.name).eq(flows.1.iter().map(|flow| &flow.name))
 }
 
-/// Ways are recycled where each packet of each flow is acknowledged by itself.
-pub(super) fn check_recycling(scenario: &Scenario) -> Result<(), LocatedFault> {
+/// Keys belong to the rule that has them, and ways are recycled where each packet of each flow is acknowledged by itself.
+pub(super) fn check_rule(scenario: &Scenario) -> Result<(), LocatedFault> {
     let routing = &scenario.routing;
-    let keys = [("reps_freeze", routing.reps_freeze.is_some()), ("reps_explore", routing.reps_explore.is_some())];
+    let keys = [
+        ("reps_freeze", routing.reps_freeze.is_some()),
+        ("reps_explore", routing.reps_explore.is_some()),
+        ("drill_samples", routing.drill_samples.is_some()),
+        ("drill_memory", routing.drill_memory.is_some()),
+    ];
     if let Some(key) = stray("routing", &word(&routing.multipath), &keys) {
-        return Err(LocatedFault::new(Fault::NothingRecycled { key }, &[format!("routing.{key}")]));
+        let rule = if key.starts_with("reps") { "reps" } else { "drill" };
+        return Err(LocatedFault::new(Fault::OfOtherMultipath { key, rule }, &[format!("routing.{key}")]));
     }
     if routing.multipath != Multipath::Reps {
         return Ok(());
@@ -173,16 +179,24 @@ impl<'a> Ways<'a> {
             Multipath::Switch => {
                 self.routes.by_switch(from, to, &flow.name, |switch| self.seeds[switch as usize]).map(|path| vec![path])
             }
-            Multipath::Frame | Multipath::RoundRobin | Multipath::Flowlet | Multipath::Reps => {
-                self.routes.all(from, to)
-            }
+            Multipath::Frame
+            | Multipath::RoundRobin
+            | Multipath::Flowlet
+            | Multipath::Reps
+            | Multipath::Drill
+            | Multipath::Adaptive => self.routes.all(from, to),
         }
     }
 
     /// Those of the ways given that a flow uses.
     fn chosen(&self, flow: &FlowSpec, mut paths: Vec<Vec<u32>>) -> Vec<Vec<u32>> {
         match self.multipath {
-            Multipath::Frame | Multipath::RoundRobin | Multipath::Flowlet | Multipath::Reps => paths,
+            Multipath::Frame
+            | Multipath::RoundRobin
+            | Multipath::Flowlet
+            | Multipath::Reps
+            | Multipath::Drill
+            | Multipath::Adaptive => paths,
             Multipath::Single => paths.drain(..1).collect(),
             Multipath::Flow | Multipath::Switch => {
                 let hash = crate::topology::flow_hash(&flow.name, PATH_SEED);

@@ -93,3 +93,78 @@ fn reps_sends_less_over_a_slow_spine() {
         assert!(sprayed.0 > 1.28 && recycled.0 < sprayed.0 * part && recycled.1 < sprayed.1 * part);
     }
 }
+
+/// A slow spine of four. Switches compare octets and not the time that they take: while 400 Gb/s come and 325 leave, all four
+/// queues grow alike, to a quarter of 75 Gb/s in the 0.33 ms that 16.8 MB take at 400 Gb/s, 0.77 MB. Those need 0.25 ms at the
+/// slow spine, so that the last packet is there after 0.58 ms and the delays. Random spraying takes 1.28 ms and more.
+#[test]
+fn switches_that_compare_queues_send_less_over_a_slow_spine() {
+    let text = SLOW_SPINE.replace("name = \"dcqcn\"\npreset = \"HPCC_SIMULATOR\"", "name = \"none\"");
+    let text = text.replace(
+        "recovery = \"selective_repeat\"\n",
+        "recovery = \"selective_repeat\"\nreordering_window = \"200 us\"\nrto = \"5 ms\"\n",
+    );
+    let [sprayed, drill, adaptive] =
+        ["frame", "drill", "adaptive"].map(|multipath| completion(&with(&text, multipath)));
+    println!("sprayed {sprayed:.2?}, DRILL {drill:.2?}, adaptive {adaptive:.2?} ms, mean and largest");
+    assert!(sprayed.1 > 1.28);
+    for completion in [drill, adaptive] {
+        assert!((0.58..0.61).contains(&completion.1), "{completion:?}");
+    }
+}
+
+/// The leaf knows that its link to a spine is down, and sends everything over the three others. What is lost is what waited
+/// at the link and was on it, and nothing after that: far less than the quarter that spraying loses until routes converge.
+#[test]
+fn a_switch_leaves_its_own_link_that_fails() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/roce/link-failure-leaf-spine-100g.toml");
+    let text = std::fs::read_to_string(path).expect("the scenario is shipped");
+    let text = text.replace("converges_after = \"500 us\"\n", "");
+    let lost = |text: &str, multipath| with(text, multipath).done.counters.link_drops;
+    let [sprayed, drill, adaptive] = ["frame", "drill", "adaptive"].map(|multipath| lost(&text, multipath));
+    println!("lost: {sprayed} sprayed, {drill} by DRILL, {adaptive} by the shortest queue");
+    assert!(drill * 50 < sprayed && adaptive * 50 < sprayed && adaptive > 0);
+    // The far leaf's link fails: the near leaf knows nothing of it, and the spine has no other.
+    let far = text.replace("link = \"leaf1->spine1\"", "link = \"spine1->leaf2\"");
+    let [near_knows, far_does_not] = [&text, &far].map(|text| lost(text, "adaptive"));
+    assert!(far_does_not > 20 * near_knows, "{near_knows} {far_does_not}");
+}
+
+/// WebSearch's messages in a fat-tree under DCTCP: a way has two choices, at the edge and at the aggregation, of two links
+/// each. Messages complete sooner than by ECMP, and as soon as by random spraying, since nothing is uneven. DRILL's two samples
+/// are all that there is. No timer runs out.
+#[test]
+fn frames_that_take_the_shorter_queue_do_not_collide() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/roce/fat-tree-web-search-50-percent-100g.toml");
+    let text = std::fs::read_to_string(path).expect("the scenario is shipped");
+    let text = text
+        .replace("[pause]", "[routing]\nmultipath = \"flow\"\n[pause]")
+        .replace("ack_frame", "recovery = \"selective_repeat\"\nreordering_window = \"100 us\"\nack_frame")
+        .replace("name = \"dcqcn\"", "name = \"dctcp\"");
+    let [hashed, sprayed, drill, adaptive] = ["flow", "frame", "drill", "adaptive"].map(|multipath| {
+        let run = with(&text, multipath);
+        let pairs = || run.done.flows.iter().filter_map(|flow| flow.roce);
+        assert_eq!(pairs().map(|pair| pair.timeouts).sum::<u64>(), 0, "{multipath}");
+        completion(&run).0
+    });
+    println!("mean completion, ms: {hashed:.4} ECMP, {sprayed:.4} sprayed, {drill:.4} DRILL, {adaptive:.4} adaptive");
+    assert!(adaptive < 0.9 * hashed && adaptive < 1.02 * sprayed);
+    assert!((drill - adaptive).abs() < 1e-12);
+}
+
+/// One sample and no memory is random spraying, switch by switch; two samples, or one and a memory, find shorter queues.
+#[test]
+fn samples_and_memory_do_what_they_say() {
+    let text = SLOW_SPINE.replace("name = \"dcqcn\"\npreset = \"HPCC_SIMULATOR\"", "name = \"none\"");
+    let text = text.replace(
+        "recovery = \"selective_repeat\"\n",
+        "recovery = \"selective_repeat\"\nreordering_window = \"200 us\"\nrto = \"5 ms\"\n",
+    );
+    let largest = |samples: u32, memory: u32| {
+        let keys = format!("multipath = \"drill\"\ndrill_samples = {samples}\ndrill_memory = {memory}");
+        completion(&done(&text.replace("multipath = \"flow\"", &keys))).1
+    };
+    let [random, two, remembered, all] = [(1, 0), (2, 0), (1, 1), (4, 0)].map(|(d, m)| largest(d, m));
+    println!("largest, ms: {random:.3} one sample, {two:.3} two, {remembered:.3} one and one remembered, {all:.3} all");
+    assert!(random > 1.28 && two < 0.7 * random && remembered < 0.7 * random && all <= two);
+}

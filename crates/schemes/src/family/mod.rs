@@ -12,6 +12,7 @@ pub mod fecn;
 pub mod hpcc;
 pub mod nic_fb;
 pub mod none;
+pub mod nscc;
 pub mod powertcp;
 pub mod qcn;
 pub mod qcn_plus;

@@ -4,6 +4,7 @@ mod network;
 mod senders;
 
 use super::Engine;
+use super::adaptive::Adaptive;
 use super::changes::changes;
 use super::dependencies::Dependencies;
 use super::domain::Domain;
@@ -41,6 +42,7 @@ impl Engine {
             network,
             senders,
             domain: plan.domain.as_ref().map(|domain| Box::new(Domain::new(domain))),
+            adaptive: Adaptive::new(plan),
             dependencies: Dependencies::new(plan),
             changes: changes(plan),
             check_every,

@@ -40,7 +40,7 @@ impl Engine {
     }
 
     /// As [`forward`](Engine::forward), at a port with priority queues.
-    fn forward_by_class(&mut self, now: Instant, id: PortId, queues: QueuesId, frame: Frame) {
+    fn forward_by_class(&mut self, now: Instant, mut id: PortId, mut queues: QueuesId, mut frame: Frame) {
         if frame.is(flag::NOT_DATA) {
             if !self.enqueue(now, id, frame) {
                 self.drop_control(now, frame);
@@ -48,6 +48,10 @@ impl Engine {
             return;
         }
         let guarded = self.network.queues[queues].guarded;
+        if guarded && self.adaptive.is_some() {
+            id = self.adapt(id, &mut frame);
+            queues = self.network.ports[id].queues().expect("a port that is chosen by its queue has priority queues");
+        }
         let refused = guarded && self.network.refuses(id, queues, &frame);
         let admitted = !refused && self.enqueue_by_class(now, id, queues, frame);
         if !admitted {

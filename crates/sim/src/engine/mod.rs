@@ -20,6 +20,7 @@
 //! a queue is updated before it is read. Some releases and arrivals need no event either (see [`lazy`]).
 //! A byte counter acts inside the transmission that exhausts it.
 
+mod adaptive;
 mod arriving;
 mod build;
 mod by_traffic;
@@ -66,6 +67,7 @@ use crate::audit::Violation;
 use crate::plan::{Events, Plan};
 use crate::replay::ReplayError;
 use crate::trace::{Counters, FlowTally, PointTally, Trace};
+use adaptive::Adaptive;
 use capturing::Capture;
 pub use capturing::Sink;
 use changes::NetworkChange;
@@ -135,6 +137,8 @@ pub struct Engine {
     signalling: Signalling,
     /// Who takes part in congestion notification, if not everybody.
     domain: Option<Box<Domain>>,
+    /// What switches draw and remember that choose links by their queues, if they do.
+    adaptive: Option<Box<Adaptive>>,
     recording: Recording,
     /// Which flows wait for others to complete.
     dependencies: Dependencies,

@@ -350,6 +350,16 @@ impl QpSender {
         self.octets(self.una(), self.next)
     }
 
+    /// Octets that have arrived beyond the first packet that is missing.
+    #[inline]
+    pub fn early(&self) -> Bytes {
+        if !self.acknowledged.has_hole() {
+            return Bytes::ZERO;
+        }
+        let short = if self.acknowledged.highest() == self.end { self.payload - self.last } else { 0 };
+        Bytes::new(u64::from(self.acknowledged.kept()) * self.payload - short)
+    }
+
     /// Octets acknowledged without a gap.
     #[inline]
     pub fn acknowledged(&self) -> Bytes {

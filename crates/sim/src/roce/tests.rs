@@ -590,3 +590,20 @@ proptest! {
         }
     }
 }
+
+/// 1 is missing; 2, 3 and the last, of 500 octets, are here.
+#[test]
+fn what_arrived_beyond_a_hole_is_counted_in_octets() {
+    let config = config(QpRecovery::SelectiveRepeat);
+    let mut sender = QpSender::new(&config, Some(Bytes::new(5500)));
+    assert_eq!(numbers(&mut sender, us(0)), [0, 1, 2, 3, 4, 5]);
+    assert_eq!((sender.on_ack(us(1), 1), sender.early()), (Bytes::new(1000), Bytes::ZERO));
+    for (here, early) in [(2, 1000), (3, 2000), (2, 2000), (5, 2500)] {
+        sender.on_nack(us(2), 1, Some(here));
+        assert_eq!(sender.early(), Bytes::new(early));
+    }
+    sender.on_ack(us(3), 4);
+    assert_eq!(sender.early(), Bytes::new(500));
+    sender.on_ack(us(4), 6);
+    assert_eq!(sender.early(), Bytes::ZERO);
+}

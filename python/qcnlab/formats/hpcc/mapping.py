@@ -115,8 +115,11 @@ class Setup:
         if mode == 6:
             out[1:] = ['multipath = "flowlet"', 'flowlet_gap = "100 us"']
             self._map("LB_MODE", "[routing] multipath flowlet, gap 100 us")
+        elif mode == 2:
+            out[1:] = ['multipath = "drill"']
+            self._map("LB_MODE", "[routing] multipath drill")
         elif mode:
-            name = {2: "DRILL", 3: "CONGA", 9: "ConWeave"}.get(mode, "this load balancing")
+            name = {3: "CONGA", 9: "ConWeave"}.get(mode, "this load balancing")
             self._lose("LB_MODE", f"{name} is not built: each switch hashes flows (ECMP)")
         elif "LB_MODE" in config:
             self._map("LB_MODE", "[routing] multipath switch")

@@ -29,7 +29,12 @@ impl DctcpStream {
 
     fn flight(&self) -> Flight {
         let in_flight = Bytes::new(self.sent - self.acknowledged);
-        Flight { acknowledged: Bytes::new(self.acknowledged), sent: Bytes::new(self.sent), in_flight }
+        Flight {
+            acknowledged: Bytes::new(self.acknowledged),
+            sent: Bytes::new(self.sent),
+            in_flight,
+            early: Bytes::ZERO,
+        }
     }
 
     fn ack(&mut self, marked: bool) {

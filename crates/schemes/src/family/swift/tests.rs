@@ -15,7 +15,8 @@ const ENDPOINT: Endpoint = Endpoint {
 /// A target of 50 us and nothing more, whatever the path and the window.
 const FLAT: SwiftRpParams =
     SwiftRpParams { base_delay: Span::from_us(50), per_hop: Span::ZERO, fs_max: Span::ZERO, ..RP_FALCON_SIMULATOR };
-const FLIGHT: Flight = Flight { acknowledged: Bytes::ZERO, sent: Bytes::ZERO, in_flight: Bytes::ZERO };
+const FLIGHT: Flight =
+    Flight { acknowledged: Bytes::ZERO, sent: Bytes::ZERO, in_flight: Bytes::ZERO, early: Bytes::ZERO };
 
 fn at(window: f64, params: SwiftRpParams) -> SwiftRp {
     Swift::reaction_point(&SwiftRpParams { first_window: window, ..params }, ENDPOINT)

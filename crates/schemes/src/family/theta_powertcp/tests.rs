@@ -25,7 +25,8 @@ fn hear(rp: &mut ThetaPowertcpRp, at: u64, rtt: u64, acknowledged: u64, sent: u6
     let sent_at = us(at - rtt);
     let ack = Acknowledgement { newly: Bytes::new(1000), packets: 1, marked: 0, sent_at, path: 0, hops: &[] };
     let in_flight = Bytes::new(sent.saturating_sub(acknowledged));
-    let flight = Flight { acknowledged: Bytes::new(acknowledged), sent: Bytes::new(sent), in_flight };
+    let flight =
+        Flight { acknowledged: Bytes::new(acknowledged), sent: Bytes::new(sent), in_flight, early: Bytes::ZERO };
     rp.on_transport(us(at), &TransportEvent::Acknowledged(ack), &flight, &mut dice());
 }
 
@@ -97,7 +98,12 @@ fn the_rate_form_has_a_floor_and_a_longer_tau() {
         let now = Instant::from_ps(1000 * ns);
         let sent_at = Instant::from_ps(1000 * (ns - rtt_ns));
         let ack = Acknowledgement { newly: Bytes::new(1000), packets: 1, marked: 0, sent_at, path: 0, hops: &[] };
-        let flight = Flight { acknowledged: Bytes::new(1), sent: Bytes::new(100_000), in_flight: Bytes::ZERO };
+        let flight = Flight {
+            acknowledged: Bytes::new(1),
+            sent: Bytes::new(100_000),
+            in_flight: Bytes::ZERO,
+            early: Bytes::ZERO,
+        };
         rp.on_transport(now, &TransportEvent::Acknowledged(ack), &flight, &mut dice());
     };
     let mut rp = with(RP_NS3_DATACENTER);

@@ -35,7 +35,7 @@ impl TimelyStream {
             hops: &[],
         };
         let octets = Bytes::new(1000 * self.packets);
-        let flight = Flight { acknowledged: octets, sent: octets, in_flight: Bytes::ZERO };
+        let flight = Flight { acknowledged: octets, sent: octets, in_flight: Bytes::ZERO, early: Bytes::ZERO };
         self.rp.on_transport(now, &TransportEvent::Acknowledged(ack), &flight, &mut dice());
         self.rp.rate
     }
@@ -120,7 +120,7 @@ fn a_segment_is_one_decision() {
             hops: &[],
         };
         let octets = Bytes::new(1000 * packet);
-        let flight = Flight { acknowledged: octets, sent: octets, in_flight: Bytes::ZERO };
+        let flight = Flight { acknowledged: octets, sent: octets, in_flight: Bytes::ZERO, early: Bytes::ZERO };
         rp.on_transport(now, &TransportEvent::Acknowledged(ack), &flight, &mut dice());
         rates.push(rp.rate.get() / 1_000_000);
     }
@@ -209,7 +209,8 @@ fn a_round_trip_is_over_when_more_is_acknowledged_than_was_sent() {
             let sent_at = Instant::ZERO + Span::from_us(900);
             let ack = Acknowledgement { newly, packets: 1, marked: 0, sent_at, path: 0, hops: &[] };
             let (acknowledged, sent) = (Bytes::new(acknowledged), Bytes::new(sent));
-            let flight = Flight { acknowledged, sent, in_flight: sent.saturating_sub(acknowledged) };
+            let flight =
+                Flight { acknowledged, sent, in_flight: sent.saturating_sub(acknowledged), early: Bytes::ZERO };
             rp.on_transport(now, &TransportEvent::Acknowledged(ack), &flight, &mut dice());
             rp.good
         })

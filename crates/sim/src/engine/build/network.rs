@@ -7,6 +7,7 @@ use crate::heads_share::HeadsShare;
 use crate::ids::{FlowId, Id, IdVec, InputId, NodeId, PortCpId, PortId, SinkId};
 use crate::input_buffer::InputBuffer;
 use crate::packets::Packets;
+use crate::path_choice::PathChoice;
 use crate::plan::{Events, PauseRule, Plan, Traffic};
 use crate::port::{Departures, FarEnd, Fifo, Mode, Port};
 use crate::priority_queues::PriorityQueues;
@@ -147,10 +148,11 @@ impl Network {
     /// departure frees a buffer.
     fn add_priority_queues(&mut self, plan: &Plan, classes: &IdVec<PortId, u8>) {
         let storming = plan.storming_ports();
+        let adaptive = matches!(plan.path_choice, PathChoice::ShortestQueue(_));
         for ((id, port), fails) in self.ports.ids().zip(&plan.ports).zip(plan.failing_ports()) {
             let (from, to) = (&plan.nodes[port.from as usize], &plan.nodes[port.to as usize]);
             let several = classes[id].count_ones() > 1;
-            let guarded = !port.wred.is_empty() || from.watchdog.is_some() || from.trim.is_some();
+            let guarded = !port.wred.is_empty() || from.watchdog.is_some() || from.trim.is_some() || adaptive;
             let own = guarded || fails || storming[id.number() as usize];
             let always = several || own;
             if from.counts() || to.pause.is_some() || always || plan.events == Events::Everywhere {
