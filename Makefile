@@ -88,6 +88,9 @@ bench-live-decks: $(CORE) ## hold live runs of decks 001, 002 and 003 against si
 bench-live-limiters: $(CORE) ## compare who paces in live runs, the adapter or the kernel's HTB; writes docs/reference/live-limiters.md (15 minutes at most; ARGS="deck001": this alone)
 	@$(BIN)/python benches/live_limiters.py $(ARGS)
 
+bench-schemes: $(CORE) $(VENV)/.tools ## set all schemes the same tasks, and write the tables of docs/concepts/qcn-and-its-descendants-in-one-hotspot.md (10 minutes on 2 cores; ARGS=--missing: rows that the page lacks)
+	@$(BIN)/python benches/schemes_side_by_side.py $(ARGS)
+
 gate: ## compare the engine's instruction counts with the accepted ones (needs valgrind)
 	cargo build --release --quiet -p qcnlab-lab --example workload
 	@$(PYTHON) benches/gate.py
