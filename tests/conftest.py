@@ -53,7 +53,12 @@ def of_list(node: str) -> str | None:
     return next((name for name in wholes if name in LONG), None)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+# The node ids of what pytest has collected, before `-k` and `-m` leave some out.
+COLLECTED = pytest.StashKey[frozenset[str]]()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    config.stash[COLLECTED] = frozenset(item.nodeid for item in items)
     for item in items:
         if of_list(item.nodeid) is not None:
             item.add_marker(pytest.mark.long)

@@ -202,11 +202,21 @@ const KEYS: [(&str, &[&str]); 40] = [
 
 #[test]
 fn random_grids_over_every_shipped_scenario_are_checked_as_point_by_point() {
-    let mut dice = Dice::new(1, 0, "grids", Purpose::Traffic);
+    check_random_grids(1, 1);
+}
+
+#[test]
+#[ignore = "long: make test-all runs it"]
+fn more_random_grids_over_every_shipped_scenario_are_checked_as_point_by_point() {
+    check_random_grids(2, 3);
+}
+
+fn check_random_grids(seed: u64, of_each: usize) {
+    let mut dice = Dice::new(seed, 0, "grids", Purpose::Traffic);
     let short = ["duration=20 ms", "warmup=1 ms"].map(str::to_owned);
     for scenario in shipped() {
         let base = named(scenario.name);
-        for _ in 0..3 {
+        for _ in 0..of_each {
             let mut keys: Vec<usize> = (0..3).map(|_| dice.below(KEYS.len() as u32) as usize).collect();
             keys.sort_unstable();
             keys.dedup();
