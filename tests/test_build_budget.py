@@ -14,11 +14,13 @@ import pytest
 
 from conftest import ROOT
 
-# Crates that the extension is made of, build scripts and procedural macros included.
-MOST_CRATES = 54
+# Crates that the extension is made of, build scripts and procedural macros included. 54 before
+# `crates/shares`, which is one because only a crate can be optimised by itself.
+MOST_CRATES = 55
 # Lines of Rust in crates that are compiled with optimisation, files of tests aside. 50,000 before
-# PowerTCP, Swift and packets that overtake each other, 52,000 before NSCC and DRILL.
-MOST_OPTIMISED_LINES = 52_500
+# PowerTCP, Swift and packets that overtake each other, 52,000 before NSCC and DRILL, 52,500 before
+# runs without packets.
+MOST_OPTIMISED_LINES = 53_500
 MOST_PACKAGES = 30
 
 
@@ -60,8 +62,8 @@ def test_only_hot_crates_are_optimised() -> None:
     release = manifest["profile"]["release"]
     assert (release["opt-level"], release["debug"]) == (0, False)
     levels = {name: package["opt-level"] for name, package in release["package"].items()}
-    hot = {"qcnlab-units", "qcnlab-schemes", "qcnlab-sim", "qcnlab-fluid", "qcnlab-wire"}
-    assert all(levels[name] == 3 for name in hot)
+    hot = {"units", "schemes", "sim", "fluid", "shares", "wire"}
+    assert all(levels[f"qcnlab-{name}"] == 3 for name in hot)
     assert "qcnlab-lab" not in levels
     ours = [name.removeprefix("qcnlab-") for name in levels if name.startswith("qcnlab-")]
     sources = [path for name in ours for path in (ROOT / "crates" / name / "src").rglob("*.rs")]

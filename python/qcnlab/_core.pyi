@@ -99,7 +99,11 @@ class Scenario:
     def to_base_json(self) -> str:
         """Return the resolved scenario as JSON, quantities as numbers in octets, bit/s or s."""
     def memory(
-        self, *, replications: int | None = None, jobs: int | None = None
+        self,
+        *,
+        replications: int | None = None,
+        jobs: int | None = None,
+        flow_level: bool = False,
     ) -> list[tuple[str, int]]: ...
     def warnings(self) -> list[str]:
         """Return what a reader of the results should know beforehand."""
@@ -251,6 +255,7 @@ def run(
     seed: int | None = None,
     replications: int | None = None,
     jobs: int | None = None,
+    flow_level: bool = False,
     progress: Callable[[float], None] | None = None,
 ) -> list[Outcome]: ...
 def run_captured(

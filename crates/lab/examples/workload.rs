@@ -1,7 +1,8 @@
-//! Runs one replication of a scenario: `workload NAME|FILE.toml [KEY=VALUE ...]`.
+//! Runs one replication of a scenario: `workload [--flow-level] NAME|FILE.toml [KEY=VALUE ...]`.
 //!
 //! Prints frame-hops, events, discarded frames, the CPU seconds of the run without the set-up of its network,
-//! and by how many KiB the largest resident memory exceeded that at the start (Linux). A bare program around the
+//! and by how many KiB the largest resident memory exceeded that at the start (Linux). At the flow level there are no frames;
+//! events are arrivals and ends of flows. A bare program around the
 //! engine, for profilers, peers and instruction counts.
 
 use qcnlab_lab::{Control, Options, Scenario, run};
@@ -27,9 +28,10 @@ fn peak_kib() -> u64 {
 
 fn main() -> ExitCode {
     let idle_kib = peak_kib();
-    let mut arguments = std::env::args().skip(1);
+    let mut arguments = std::env::args().skip(1).peekable();
+    let flow_level = arguments.next_if(|first| first == "--flow-level").is_some();
     let Some(name) = arguments.next() else {
-        eprintln!("usage: workload NAME|FILE.toml [KEY=VALUE ...]");
+        eprintln!("usage: workload [--flow-level] NAME|FILE.toml [KEY=VALUE ...]");
         return ExitCode::from(2);
     };
     let overrides: Vec<String> = arguments.collect();
@@ -40,7 +42,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let options = Options { replications: Some(1), jobs: Some(1), ..Options::default() };
+    let options = Options { replications: Some(1), jobs: Some(1), flow_level, ..Options::default() };
     match run(&[scenario], &options, &Control::default()) {
         Ok(outcomes) => {
             let run = &outcomes[0].replications[0];

@@ -2,6 +2,7 @@
 
 use crate::capture_fault::CaptureFault;
 use crate::estimate::MemoryShortage;
+use crate::flow_level_fault::NoFlowLevel;
 use crate::scenario::ScenarioError;
 use qcnlab_schemes::foreign::Failure;
 use qcnlab_sim::{ReplayError, Violation};
@@ -50,6 +51,9 @@ pub enum RunError {
         /// What happened.
         failure: Failure,
     },
+    /// The scenario has no run without packets.
+    #[error("{0}")]
+    FlowLevel(NoFlowLevel),
     /// There is not enough memory.
     #[error("{0}")]
     Memory(MemoryShortage),

@@ -107,16 +107,20 @@ impl Estimate {
         let replications = |s: &Scenario| options.replications.unwrap_or(s.replications);
         let kept = |s: &Scenario| {
             let totals = Estimate::default().with(Part::Flows, s.counts.flows * FLOW_KEPT);
-            Estimate::rows(s).times(1.0 + WRITING).plus(totals).times(f64::from(replications(s)))
+            Estimate::of_level(s, options).1.times(1.0 + WRITING).plus(totals).times(f64::from(replications(s)))
         };
         let all = scenarios.iter().map(|s| u64::from(replications(s))).sum();
         let kept = scenarios.iter().map(kept).fold(Estimate::default(), Estimate::plus);
-        kept.plus(Estimate::largest(scenarios.iter().map(Estimate::running)).times(jobs(options, all)))
+        let running = |s: &Scenario| Estimate::of_level(s, options).0;
+        kept.plus(Estimate::largest(scenarios.iter().map(running)).times(jobs(options, all)))
     }
 
     /// Estimate what [`run_each`](crate::run_each) takes, if what it hands on does not stay.
     pub fn of_each(scenarios: &[Scenario], tasks: &[Task], options: &Options) -> Estimate {
-        let one = |s: &Scenario| Estimate::running(s).plus(Estimate::rows(s));
+        let one = |s: &Scenario| {
+            let (running, rows) = Estimate::of_level(s, options);
+            running.plus(rows)
+        };
         let used = scenarios.iter().enumerate().filter(|(index, _)| tasks.iter().any(|task| task.scenario == *index));
         Estimate::largest(used.map(|(_, s)| one(s))).times(jobs(options, tasks.len() as u64))
     }
@@ -144,6 +148,19 @@ impl Estimate {
         let fewer = options.jobs != Some(1) && matches!(part, Part::Network | Part::Flows | Part::Frames);
         let advice = format!("{}{}", part.words().1, if fewer { ", or run one at a time (-j 1)" } else { "" });
         Err(MemoryShortage { estimate: *self, available, advice })
+    }
+
+    /// What a run takes while it goes on, and its rows; one without packets has no frames and no rows.
+    fn of_level(scenario: &Scenario, options: &Options) -> (Estimate, Estimate) {
+        let running = Estimate::running(scenario);
+        match options.flow_level {
+            true => (running.without(Part::Frames).without(Part::Bins), Estimate::default()),
+            false => (running, Estimate::rows(scenario)),
+        }
+    }
+
+    fn without(self, part: Part) -> Estimate {
+        self.with(part, 0)
     }
 
     /// What a run takes while it goes on, without its rows.

@@ -21,6 +21,9 @@ mod estimate;
 mod fabric;
 pub mod fairness;
 mod files;
+#[cfg(feature = "threads")]
+mod flow_level;
+mod flow_level_fault;
 pub mod flows;
 pub mod foreign;
 #[cfg(feature = "files")]
@@ -64,6 +67,7 @@ pub use deadlock::{BufferCircle, CaseCount, CircularCase, DeadlockQuestion, Dead
 pub use elsewhere::{port_defences, run_elsewhere};
 pub use error::RunError;
 pub use estimate::{Estimate, MemoryShortage, Part};
+pub use flow_level_fault::NoFlowLevel;
 #[cfg(feature = "files")]
 pub use frames::{CapturedRows, RowsError};
 #[cfg(feature = "threads")]

@@ -17,7 +17,15 @@ pub struct Outcome {
     pub replications: Vec<Replication>,
 }
 
+/// Counters of a run without packets.
+const COUNTED_OF_FLOWS: &[&str] = &["events", "frames_sent", "frames_delivered"];
+
 impl Outcome {
+    /// Whether it comes from runs without packets.
+    pub fn flow_level(&self) -> bool {
+        self.replications.iter().any(|run| run.flow_level)
+    }
+
     /// CPU seconds the engine took, over all replications.
     pub fn cpu_s(&self) -> f64 {
         self.replications.iter().map(|r| r.cpu_s).sum()
@@ -74,6 +82,13 @@ impl Outcome {
             },
             "cpu_s": self.cpu_s(),
         });
+        if self.flow_level() {
+            summary["flow_level"] = true.into();
+            let counters = summary["counters"].as_object_mut().into_iter().flatten();
+            counters
+                .filter(|(name, _)| !COUNTED_OF_FLOWS.contains(&&***name))
+                .for_each(|(_, value)| *value = Value::Null);
+        }
         let collectives = self.collectives_json();
         if !collectives.is_empty() {
             summary["collectives"] = collectives.into();

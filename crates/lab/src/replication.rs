@@ -20,6 +20,8 @@ pub struct Replication {
     pub metrics: Vec<Option<f64>>,
     /// CPU seconds the engine took. Differs from run to run.
     pub cpu_s: f64,
+    /// Whether it had flows that share links and no packets: what it does not count is zero, and none in tables.
+    pub flow_level: bool,
     pub(crate) fabric: Arc<Fabric>,
 }
 
@@ -74,7 +76,7 @@ fn measured(
     let done = ran.map_err(|halt| halted(scenario, rep, halt))?;
     let cpu_s = clock.seconds();
     let metrics = metrics::measure(scenario, &fabric, meter, &done);
-    Ok(Replication { done, metrics, cpu_s, fabric })
+    Ok(Replication { done, metrics, cpu_s, flow_level: false, fabric })
 }
 
 /// Why a run that halted gives no results.

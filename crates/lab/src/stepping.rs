@@ -32,7 +32,7 @@ impl SteppedRun {
     /// # Errors
     /// When flows drawn at random give something that cannot work, or there is not memory for it.
     pub fn new(scenario: Scenario, seed: Option<u64>, replication: u32) -> Result<SteppedRun, RunError> {
-        let options = Options { replications: Some(1), jobs: Some(1), seed };
+        let options = Options { replications: Some(1), jobs: Some(1), seed, ..Options::default() };
         Estimate::of(std::slice::from_ref(&scenario), &options).check(&options).map_err(RunError::Memory)?;
         let seed = seed.unwrap_or(scenario.seed);
         let fabric = Fabric::new(&scenario, Draw { seed, replication });
@@ -115,7 +115,7 @@ impl SteppedRun {
         let done = done.map_err(|halt| halted(&scenario, replication, halt))?;
         let metrics = metrics::measure(&scenario, &fabric, meter, &done);
         cpu_s += clock.seconds();
-        let replications = vec![Replication { done, metrics, cpu_s, fabric }];
+        let replications = vec![Replication { done, metrics, cpu_s, flow_level: false, fabric }];
         Ok(Outcome { scenario, seed, replications })
     }
 }

@@ -316,9 +316,16 @@ fn flows(from: &NamedOutcome) -> Table {
     let tallies = || from.outcome.replications.iter().flat_map(|r| &r.done.flows);
     let numbers = |run: &Replication| (0..run.done.flows.len() as u32).collect();
     let count = |name, of: fn(&FlowTally) -> u64| whole(name, "frames", tallies().map(of).collect());
+    // A run without packets does not know what would have been lost or sent again.
+    let flow_level = from.outcome.flow_level();
+    let loss = |name, of: fn(&FlowTally) -> u64| match flow_level {
+        true => Column { name, unit: "frames", data: Data::OptionalI64(tallies().map(|_| None).collect()) },
+        false => count(name, of),
+    };
     let of_transport = |name, unit, tcp: fn(&TcpTally) -> u64, roce: fn(&RoceTally) -> u64| {
         let of = |tally: &FlowTally| tally.tcp.as_ref().map(tcp).or_else(|| tally.roce.as_ref().map(roce));
-        let data = tallies().map(|tally| of(tally).map(|count| count as i64)).collect();
+        let known = |name: &str| !flow_level || name == "goodput_bytes";
+        let data = tallies().map(|tally| of(tally).filter(|_| known(name)).map(|count| count as i64)).collect();
         Column { name, unit, data: Data::OptionalI64(data) }
     };
     let of_tcp = |name, unit, of: fn(&TcpTally) -> u64| {
@@ -326,7 +333,8 @@ fn flows(from: &NamedOutcome) -> Table {
         Column { name, unit, data: Data::OptionalI64(data) }
     };
     let of_roce = |name, unit, of: fn(&RoceTally) -> u64| {
-        let data = tallies().map(|tally| tally.roce.as_ref().map(|roce| of(roce) as i64)).collect();
+        let data =
+            tallies().map(|tally| tally.roce.as_ref().filter(|_| !flow_level).map(|roce| of(roce) as i64)).collect();
         Column { name, unit, data: Data::OptionalI64(data) }
     };
     let share = |name, of: fn(&Shares) -> &Option<Vec<f64>>| {
@@ -370,8 +378,8 @@ fn flows(from: &NamedOutcome) -> Table {
             share("proportional_bps", |shares| &shares.proportional),
             count("sent_frames", |tally| tally.sent),
             count("delivered_frames", |tally| tally.delivered),
-            count("dropped_frames", |tally| tally.dropped),
-            count("refused_frames", |tally| tally.refused),
+            loss("dropped_frames", |tally| tally.dropped),
+            loss("refused_frames", |tally| tally.refused),
             of_transport("goodput_bytes", "B", |tcp| tcp.in_order_bytes, |roce| roce.acknowledged_bytes),
             of_transport("retransmitted_frames", "frames", |tcp| tcp.retransmitted, |roce| roce.retransmitted),
             of_roce("spurious_frames", "frames", |roce| roce.spurious),

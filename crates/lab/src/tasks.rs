@@ -11,6 +11,8 @@ pub struct Options {
     pub replications: Option<u32>,
     /// Threads; `None` for one a core.
     pub jobs: Option<usize>,
+    /// Whether flows share links and there are no packets.
+    pub flow_level: bool,
 }
 
 /// One replication of one scenario of a list.

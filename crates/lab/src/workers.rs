@@ -7,6 +7,7 @@
 use crate::error::RunError;
 use crate::estimate::Estimate;
 use crate::fabric::Fabric;
+use crate::flow_level;
 use crate::replication::{Replication, replicate};
 use crate::scenario::{Draw, Scenario};
 use crate::tasks::{Options, Task};
@@ -57,6 +58,7 @@ pub fn run_each(
 struct Shared<'a> {
     scenario: &'a Scenario,
     seed: u64,
+    flow_level: bool,
     /// How many have not ended.
     left: AtomicUsize,
     fabric: Mutex<Option<Arc<Fabric>>>,
@@ -69,6 +71,7 @@ impl Shared<'_> {
         let each = scenarios.iter().zip(left).map(|(scenario, left)| Shared {
             scenario,
             seed: options.seed.unwrap_or(scenario.seed),
+            flow_level: options.flow_level,
             left: AtomicUsize::new(left),
             fabric: Mutex::new(None),
         });
@@ -77,6 +80,7 @@ impl Shared<'_> {
 
     fn run(&self, replication: u32, control: &Control) -> Result<Replication, RunError> {
         let fabric = self.fabric(replication);
+        let replicate = if self.flow_level { flow_level::replicate } else { replicate };
         let result = fabric.and_then(|fabric| replicate(self.scenario, self.seed, fabric, replication, control));
         if self.left.fetch_sub(1, Ordering::Relaxed) == 1 {
             *self.kept() = None;
@@ -99,7 +103,8 @@ impl Shared<'_> {
     }
 
     fn make(&self, replication: u32) -> Result<Arc<Fabric>, RunError> {
-        let fabric = Fabric::new(self.scenario, Draw { seed: self.seed, replication });
+        let make = if self.flow_level { Fabric::without_packets } else { Fabric::new };
+        let fabric = make(self.scenario, Draw { seed: self.seed, replication });
         fabric.map(Arc::new).map_err(|error| RunError::Scenario { replication, error })
     }
 

@@ -3,7 +3,7 @@
 use qcnlab_lab::{Control, Options, Outcome, Scenario, run, shipped};
 
 fn outcome(scenario: &Scenario) -> Outcome {
-    let options = Options { seed: None, replications: Some(1), jobs: Some(1) };
+    let options = Options { replications: Some(1), jobs: Some(1), ..Options::default() };
     let scenarios = std::slice::from_ref(scenario);
     run(scenarios, &options, &Control::default()).unwrap_or_else(|error| panic!("{error}")).remove(0)
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 static ALLOCATOR: PeakAlloc = PeakAlloc;
 static ALONE: Mutex<()> = Mutex::new(());
 
-const ONCE: Options = Options { seed: None, replications: Some(1), jobs: Some(1) };
+const ONCE: Options = Options { seed: None, replications: Some(1), jobs: Some(1), flow_level: false };
 
 /// Keeps the other tests out until it is dropped.
 fn alone() -> MutexGuard<'static, ()> {
@@ -124,7 +124,7 @@ fn the_estimate_is_near() {
 fn jobs_and_replications_count() {
     let _alone = alone();
     let flows = |replications, jobs| {
-        let options = Options { seed: None, replications: Some(replications), jobs: Some(jobs) };
+        let options = Options { replications: Some(replications), jobs: Some(jobs), ..ONCE };
         Estimate::of(&[shipped("w4-fat-tree-k8-cbr", &["record.tables=true"])], &options)
     };
     let one = flows(1, 1);

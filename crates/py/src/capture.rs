@@ -68,7 +68,7 @@ pub(crate) fn run_captured(
     jobs: Option<usize>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Outcome, Summary)> {
-    let options = Options { seed, replications, jobs };
+    let options = Options { seed, replications, jobs, ..Options::default() };
     let scenarios = std::slice::from_ref(&scenario.0);
     let control = Control::default();
     let work_ps = qcnlab_lab::work_ps(scenarios, &qcnlab_lab::all_tasks(scenarios, &options));

@@ -95,6 +95,7 @@ pub(crate) fn of_run(py: Python<'_>, fault: &RunError) -> PyErr {
         RunError::Scenario { error, .. } => return of_scenario(py, error),
         RunError::Foreign { failure, .. } => return of_failure(py, fault, failure),
         RunError::Violation { .. } => law_violation(py),
+        RunError::FlowLevel(_) => analysis_error(py),
         RunError::Capture(_) | RunError::Replay { .. } | RunError::Memory(_) | RunError::Threads { .. } => error(py),
     };
     class.map_or_else(|failure| failure, |class| PyErr::from_type(class.clone(), fault.to_string()))

@@ -49,7 +49,7 @@ impl Outcome {
 
     /// What was counted for managed objects, as JSON; `None` for schemes without messages of 802.1Q.
     fn managed(&self) -> Option<String> {
-        self.0.managed_json()
+        if self.0.flow_level() { None } else { self.0.managed_json() }
     }
 
     fn summary(&self) -> String {

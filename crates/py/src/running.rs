@@ -16,17 +16,18 @@ const POLL_EVERY: Duration = Duration::from_millis(50);
 
 /// All replications of all scenarios.
 #[pyfunction]
-#[pyo3(signature = (scenarios, *, seed = None, replications = None, jobs = None, progress = None))]
+#[pyo3(signature = (scenarios, *, seed = None, replications = None, jobs = None, flow_level = false, progress = None))]
 pub(crate) fn run(
     py: Python<'_>,
     scenarios: Vec<PyRef<'_, Scenario>>,
     seed: Option<u64>,
     replications: Option<u32>,
     jobs: Option<usize>,
+    flow_level: bool,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Vec<Outcome>> {
     let scenarios: Vec<_> = scenarios.iter().map(|s| s.0.clone()).collect();
-    let options = Options { seed, replications, jobs };
+    let options = Options { seed, replications, jobs, flow_level };
     let control = Control::default();
     let work_ps = qcnlab_lab::work_ps(&scenarios, &qcnlab_lab::all_tasks(&scenarios, &options));
     let running = || qcnlab_lab::run(&scenarios, &options, &control);
@@ -53,7 +54,7 @@ pub(crate) fn run_each(
     if let Some(task) = tasks.iter().find(|task| task.scenario >= scenarios.len()) {
         return Err(PyIndexError::new_err(format!("there is no scenario {}", task.scenario)));
     }
-    let options = Options { seed, replications: None, jobs };
+    let options = Options { seed, jobs, ..Options::default() };
     let control = Control::default();
     let work_ps = qcnlab_lab::work_ps(&scenarios, &tasks);
     let (to, from) = mpsc::channel();

@@ -76,9 +76,9 @@ impl Scenario {
         self.0.to_base_json()
     }
 
-    #[pyo3(signature = (*, replications = None, jobs = None))]
-    fn memory(&self, replications: Option<u32>, jobs: Option<usize>) -> Vec<(&'static str, u64)> {
-        let options = Options { seed: None, replications, jobs };
+    #[pyo3(signature = (*, replications = None, jobs = None, flow_level = false))]
+    fn memory(&self, replications: Option<u32>, jobs: Option<usize>, flow_level: bool) -> Vec<(&'static str, u64)> {
+        let options = Options { seed: None, replications, jobs, flow_level };
         let estimate = Estimate::of(std::slice::from_ref(&self.0), &options);
         Part::ALL.map(|part| (part.name(), estimate.part(part))).into()
     }

@@ -252,6 +252,11 @@ macro_rules! families {
                 }
             }
 
+            /// Whether frames may say which congestion point their limiter obeys (the rate-limited tag of BCN).
+            pub fn names_points(&self) -> bool {
+                matches!(self, Config::Foreign(_)) || self.hears().contains(&SignalKind::Bcn)
+            }
+
             /// Whether its congestion points or notification points ever send anything.
             pub fn speaks(&self) -> bool {
                 match self {

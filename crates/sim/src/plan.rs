@@ -7,6 +7,7 @@ use crate::watchdog::WatchdogPlan;
 use crate::wred::WredPlan;
 use crate::{roce, tcp};
 use qcnlab_schemes::ReactionPoint;
+use qcnlab_schemes::dice::{Dice, Purpose};
 pub use qcnlab_schemes::driver::{PausePlan, PauseRule, PauseScope, PauseTarget};
 use qcnlab_schemes::registry::Config;
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
@@ -292,6 +293,14 @@ pub struct FlowPlan {
     pub rate_step: Option<BitRate>,
     /// Octets that the limiter sends back to back, instead of the scheme's own number.
     pub burst: Option<Bytes>,
+}
+
+impl FlowPlan {
+    /// Return when it starts in a replication, its jitter drawn.
+    pub fn drawn_start(&self, seed: u64, replication: u32) -> Instant {
+        let mut dice = Dice::new(seed, replication, &self.name, Purpose::Start);
+        self.start + self.start_jitter.scaled_rounded_down(dice.uniform(0.0, 1.0))
+    }
 }
 
 /// The flows of a plan. The plans of a scenario's replications, and the engines that run them, share one list; who changes

@@ -63,8 +63,7 @@ impl Sender {
 
     /// When the flow starts, its jitter drawn.
     pub(crate) fn start(plan: &Plan, flow: &FlowPlan) -> Instant {
-        let mut dice = Dice::new(plan.seed, plan.replication, &flow.name, Purpose::Start);
-        flow.start + flow.start_jitter.scaled_rounded_down(dice.uniform(0.0, 1.0))
+        flow.drawn_start(plan.seed, plan.replication)
     }
 
     /// When a flow that is alone on its link sends next: a frame is ready, the pacer releases it, and the link is free.
@@ -144,7 +143,7 @@ impl Sender {
     }
 }
 
-/// A congestion point as a frame carries it: its number plus one. No port has a number that does not fit.
+/// A congestion point as a frame carries it: its number plus one. Where frames carry one, all numbers fit.
 fn tag_of(cp: CpId) -> u16 {
     u16::try_from(cp.0.saturating_add(1)).unwrap_or(0)
 }

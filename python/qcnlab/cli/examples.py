@@ -14,6 +14,7 @@ EXAMPLES = {
         f"run {STAR}",
         f"run {STAR} -s scheme.name=ecm -s topology.rtt='50 us' --reps 5",
         f"run {PAUSED} --capture 'core->*'",
+        f"run {RACKS} --flow-level",
     ),
     "sweep": (
         f"sweep {STAR} --vary scheme.name=ecm,qcn --vary topology.rtt='20 us,200 us' --reps 5",

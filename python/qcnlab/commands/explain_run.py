@@ -29,13 +29,16 @@ def explain_run(
     from qcnlab.errors import Error
     from qcnlab.results.explanation import explanation
     from qcnlab.results.result import open_run
+    from qcnlab.runs.flow_level import require_packets
 
     if out is not None:
         from qcnlab.files.outputs import drawable
 
         drawable(out)
     try:
-        told = explanation(open_run(run), replication, flows)
+        result = open_run(run)
+        require_packets(result.summary, "an explanation")
+        told = explanation(result, replication, flows)
     except IndexError as error:
         raise Error(f"{run}: {error}") from None
     if out is not None:

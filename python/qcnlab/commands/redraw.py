@@ -12,6 +12,7 @@ from qcnlab.errors import FolderError
 from qcnlab.files.folders import NewFolder, is_sweep, is_there
 from qcnlab.files.outputs import drawable
 from qcnlab.results.result import open_run
+from qcnlab.runs.flow_level import require_packets
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,6 +50,7 @@ def redraw(folder: Path, out: Path | None, style: Style = Style.screen) -> list[
     if is_sweep(folder):
         return _sweep(folder, out, style)
     result = open_run(folder)
+    require_packets(result.summary, "the figure of queues and rates")
     from qcnlab.figures.plots import run_figure, save
     from qcnlab.figures.tree import tree_figure
 

@@ -47,6 +47,13 @@ def run(
         typer.Option("--all", help="Print every metric, also those without meaning here."),
     ] = False,
     as_json: Json = False,
+    flow_level: Annotated[
+        bool,
+        typer.Option(
+            "--flow-level",
+            help="Run without packets: flows share links max-min fairly. Completion times alone.",
+        ),
+    ] = False,
     profile: Annotated[
         bool, typer.Option("--profile", help="Print the work done and the engine's speed.")
     ] = False,
@@ -98,11 +105,14 @@ def run(
     from qcnlab.files.folders import NewFolder
     from qcnlab.results.metrics_text import metrics_text
     from qcnlab.runs import endings
+    from qcnlab.runs.flow_level import notes
 
     folder = NewFolder.named(f"{ready.name}-{ready.hash[:8]}") if out is None else NewFolder(out)
     _tell_of_frames(ready, captured=capture is not None)
     limits = (capture_file, capture_count, capture_size, capture_from, capture_until, capture_snap)
     wanted = None
+    if flow_level and capture is not None:
+        raise typer.BadParameter("--flow-level runs no packets, and --capture writes packets")
     if capture is not None:
         from qcnlab.captures import Capture
 
@@ -127,7 +137,7 @@ def run(
 
     def work() -> Result:
         if wanted is None:
-            return api.run(ready, seed=seed, reps=reps, jobs=jobs)
+            return api.run(ready, seed=seed, reps=reps, jobs=jobs, flow_level=flow_level)
         return _run_captured(ready, wanted, capture_file, folder, captured, seed, reps, jobs)
 
     result, unwritten = keep(folder, work, lambda result, path: result.write_into(path))
@@ -137,10 +147,12 @@ def run(
     if as_json:
         extra = {"capture": captured} if captured else {}
         more = {"headrooms": ready.headrooms(), "profile": _profile(result), **extra}
+        if flow_level:
+            more["notes"] = notes(result.summary)
         print_json({"folder": written, **result.summary, **more})
     else:
         print(metrics_text(result, every=every))
-        for line in ready.headrooms():
+        for line in ready.headrooms() if not flow_level else []:
             print(f"headroom at {line}")
         if profile:
             print("\n" + _profile_text(result))
@@ -224,6 +236,8 @@ def _quantity(option: str, value: str | None, unit: str, example: str) -> float 
 def _profile(result: Result) -> dict[str, float]:
     counters = result.summary["counters"]
     cpu_s = result.meta["cpu_s"]
+    if counters["frame_hops"] is None:
+        return {"events": counters["events"], "cpu_s": cpu_s, "wall_s": result.meta["wall_s"]}
     return {
         "frame_hops": counters["frame_hops"],
         "events": counters["events"],

@@ -33,6 +33,7 @@ def report(
     from qcnlab.files.folders import is_sweep, write_whole
     from qcnlab.files.outputs import REPORT, writable
     from qcnlab.results.result import open_run
+    from qcnlab.runs.flow_level import require_packets
 
     path = out or (folders[0] if len(folders) == 1 else Path()) / "report.html"
     swept = [folder for folder in folders if is_sweep(folder)]
@@ -48,6 +49,8 @@ def report(
         html = document.of_sweep(sweep, str(folders[0]), shlex.join(words))
     else:
         results = [open_run(folder) for folder in folders]
+        for result in results:
+            require_packets(result.summary, "a report")
         writable(path, REPORT)
         from qcnlab.report import document
 

@@ -18,6 +18,7 @@ from qcnlab.files.folders import read_json, write_json
 from qcnlab.metrics import having
 from qcnlab.printing import markup, text
 from qcnlab.runs import applicable, endings, intervals
+from qcnlab.runs.flow_level import is_flow_level, notes, require_packets
 from qcnlab.runs.intervals import least
 
 if TYPE_CHECKING:
@@ -71,6 +72,9 @@ class Comparison:
             if any(own.get(key) != value for own, value in zip(following, values, strict=True))
         }
         self.labels = list(labels) or _labels(self.results, self.differences)
+        for number, result in enumerate(results):
+            if not labels and is_flow_level(result.summary):
+                self.labels[number] += " (flow level)"
         self.metrics = list(metrics) or self._shown()
         from difflib import get_close_matches
 
@@ -83,6 +87,8 @@ class Comparison:
                     f"there is no metric '{name}'; {meant}`qcnlab list metrics` has them"
                 )
             for label, result in zip(self.labels, self.results, strict=True):
+                if metrics and name not in having("ending"):
+                    require_packets(result.summary, f"metric {name}")
                 if name not in result.summary["metrics"]:
                     raise AnalysisError(f"{label} was written without '{name}': run it again")
 
@@ -266,6 +272,7 @@ class Comparison:
             for label, result in zip(self.labels, self.results, strict=True)
             for words in self._remarks(result)
         ]
+        said += dict.fromkeys(note for result in self.results for note in notes(result.summary))
         reps = self._replications()
         ranges = "median [least..largest] over the replications of a run"
         if self.level is not None and max(reps) >= least(self.level):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from qcnlab.errors import AnalysisError
 from qcnlab.printing import text
 from qcnlab.runs.facts import base as in_base_unit
+from qcnlab.runs.flow_level import notes
 from qcnlab.runs.percentiles import RULES, Bound, Group, percentile
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ class Completions:
                 raise AnalysisError(f"{what} one of {', '.join(known)}, not '{value}'")
         self.by, self.base, self.percentile = by, base, percentile
         self.name = result.name
+        self.notes = notes(result.summary)
         self.buckets = buckets
         self.entries = _entries(result)
         self.replications = len(result.summary["ends"])
@@ -92,6 +94,8 @@ class Completions:
             _group(label, part, percentile) for label, part in self._parts() if len(part)
         ]
 
+    notes: list[str]
+    """What a reader of a run without packets should know, a sentence or more each."""
     flows: pl.DataFrame
     """A row for each flow of a size that started: `replication`, `source`, `traffic`,
     `size_bytes`, `took_s` (at least, if it did not finish), `finished` and `slowdown`."""
@@ -155,7 +159,7 @@ class Completions:
                 "time alone if that is more: values after >= are lower bounds, all others are what "
                 "they are whenever it finishes."
             )
-        return what
+        return what + self.notes
 
     def to_polars(self) -> pl.DataFrame:
         """Return a row for each group.

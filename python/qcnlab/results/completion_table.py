@@ -118,6 +118,7 @@ class CompletionTable:
             self.labels = list(labels) or [str(results[0].summary["scheme"])]
         self.replications = [len(each.summary["ends"]) for each in results]
         self._seeds = [each.summary.get("seed") for each in results]
+        self._notes = list(dict.fromkeys(note for each in self.completions for note in each.notes))
         self.rows = list(self._rows())
 
     completions: list[Completions]
@@ -271,6 +272,7 @@ class CompletionTable:
                 "A row leaves out replications in which no flow of its group started; with fewer "
                 f"than {LEAST} left it has no interval."
             )
+        said += self._notes
         if len(self.labels) > 1:
             said.append(
                 "Differences: of replications with the same random numbers; * marks an interval "

@@ -9,7 +9,7 @@ from qcnlab import catalogue
 from qcnlab.catalogue import changes
 from qcnlab.metrics import having
 from qcnlab.printing import text
-from qcnlab.runs import applicable, endings
+from qcnlab.runs import applicable, endings, flow_level
 from qcnlab.runs.facts import facts
 
 if TYPE_CHECKING:
@@ -44,7 +44,9 @@ def metrics_text(result: Recorded, *, every: bool = False) -> str:
         from qcnlab.results.collectives import Collectives
 
         note += f"\n\n{Collectives(result).short()}"
-    if len(told) < len(all_):
+    for line in flow_level.notes(result.summary):
+        note += f"\n\n{textwrap.fill(line, text.width(), break_on_hyphens=False)}"
+    if len(told) < len(all_) and not flow_level.is_flow_level(result.summary):
         note += f"\n\nNot shown, but with --all:\n{_not_shown(result, all_)}"
     return f"{head(result)}\n\n{text.table(header(result), told, left=4)}{note}"
 
@@ -77,7 +79,10 @@ def head(result: Recorded) -> str:
     preset = f" ({summary['preset']})" if summary["preset"] else ""
     many = text.counted(summary["replications"], "replication")
     called = summary["title"] or summary["scenario"]
-    lines = [called, f"scheme {summary['scheme']}{preset}, {many}, seed {summary['seed']}"]
+    scheme = f"scheme {summary['scheme']}{preset}"
+    if flow_level.is_flow_level(summary):
+        scheme = "flow level, without packets and scheme"
+    lines = [called, f"{scheme}, {many}, seed {summary['seed']}"]
     changed = changed_words(result.name, result.config)
     lines += [f"changed: {changed}"] if changed else []
     return "\n".join([*lines, *endings.lines(summary, drains=facts(result).drains)])

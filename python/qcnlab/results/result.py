@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 from qcnlab import _core
 from qcnlab.errors import AnalysisError, FolderError
 from qcnlab.files.folders import NewFolder, parse_json, read_summed, write_json, write_sums
+from qcnlab.metrics import having
 from qcnlab.printing.text import counted
 from qcnlab.runs.facts import facts
+from qcnlab.runs.flow_level import require_packets
 from qcnlab.runs.recorded import Recorded
 from qcnlab.runs.run_files import (
     FILES,
@@ -89,8 +91,11 @@ class Result(Recorded):
             For a metric that is not in `summary["metrics"]`; it names the nearest one.
         AnalysisError
             For a window that is empty, a metric that has none or needs a limit, and `flows` or a
-            `limit` without a window.
+            `limit` without a window. For a metric that is not about completion times, if the run is
+            one without packets.
         """
+        if window is not None or name not in having("ending"):
+            require_packets(self._summary, f"metric {name}" + (" over a window" if window else ""))
         if window is None and (flows or limit is not None):
             raise AnalysisError("flows and a limit go with a window: give window=(start, end)")
         if window is not None:
@@ -192,6 +197,7 @@ class Result(Recorded):
         """
         from qcnlab.figures.tree import congestion_tree
 
+        require_packets(self._summary, "the congestion tree")
         return congestion_tree(self, replication)
 
     def plot(self, replication: int = 0) -> Figure:
@@ -214,6 +220,7 @@ class Result(Recorded):
         """
         from qcnlab.figures.plots import run_figure
 
+        require_packets(self._summary, "the figure of queues and rates")
         return run_figure(self, replication)
 
     def save(self, folder: str | Path | None = None) -> Path:

@@ -102,6 +102,18 @@ impl Fabric {
     /// # Errors
     /// When flows drawn at random give something that cannot work.
     pub(crate) fn new(scenario: &Scenario, draw: Draw) -> Result<Fabric, ScenarioError> {
+        Fabric::of(scenario, draw, true)
+    }
+
+    /// As [`Fabric::new`], for runs without packets: without what schemes alone ask for.
+    ///
+    /// # Errors
+    /// When flows drawn at random give something that cannot work.
+    pub(crate) fn without_packets(scenario: &Scenario, draw: Draw) -> Result<Fabric, ScenarioError> {
+        Fabric::of(scenario, draw, false)
+    }
+
+    fn of(scenario: &Scenario, draw: Draw, packets: bool) -> Result<Fabric, ScenarioError> {
         let resolved = scenario.resolve(draw)?;
         let kept = kept_ports(scenario, &resolved);
         let mut index_of = vec![None; resolved.network.ports() as usize];
@@ -124,7 +136,7 @@ impl Fabric {
             storms: storms(&resolved, &index_of),
             reroutes: reroutes(&resolved, index),
             dependencies: dependencies(scenario, &resolved),
-            longest_way: longest_way(scenario, &resolved),
+            longest_way: if packets { longest_way(scenario, &resolved) } else { Vec::new() },
             bottleneck: index(resolved.bottleneck),
             entries: resolved.flows.iter().map(|flow| flow.traffic as u32).collect(),
             link_bps: resolved.network.link(resolved.bottleneck).rate.as_f64(),
@@ -161,18 +173,28 @@ impl Fabric {
 
     /// Return the time that a flow of a size would take alone in the network, without any window: over RoCE until the last
     /// acknowledgement is back.
-    pub(crate) fn alone(&self, flow: usize) -> Option<Alone> {
-        let octets = self.octets(flow)?;
-        let flow = &self.flows[flow];
+    pub(crate) fn alone(&self, number: usize) -> Option<Alone> {
+        let octets = self.octets(number)?;
+        let flow = &self.flows[number];
         let hops: Vec<Hop> = flow.paths[0].iter().map(|port| self.hop(*port)).collect();
         let mut alone = Alone::new(octets, flow.frame, &hops);
-        if let Traffic::Roce { config, .. } = &flow.traffic {
-            let back = flow.paths[0].iter().map(|port| self.hop(self.ports[*port as usize].peer.unwrap_or(*port)));
-            alone.ideal = back.fold(alone.ideal, |sum, hop| {
-                sum + hop.delay + hop.latency + hop.rate.time_for_rounded_up(config.ack_frame + hop.overhead)
-            });
-        }
+        alone.ideal = alone.ideal + self.way_back(number);
         Some(alone)
+    }
+
+    /// Return the time that the last acknowledgement of a flow over RoCE takes back; zero without.
+    pub(crate) fn way_back(&self, flow: usize) -> Span {
+        let flow = &self.flows[flow];
+        let Traffic::Roce { config, .. } = &flow.traffic else { return Span::ZERO };
+        let back = flow.paths[0].iter().map(|port| self.hop(self.ports[*port as usize].peer.unwrap_or(*port)));
+        back.fold(Span::ZERO, |sum, hop| {
+            sum + hop.delay + hop.latency + hop.rate.time_for_rounded_up(config.ack_frame + hop.overhead)
+        })
+    }
+
+    /// Return which flows wait for others.
+    pub(crate) fn dependencies(&self) -> &[DependencyPlan] {
+        &self.dependencies
     }
 
     /// Return the nodes that a flow is sent by and goes to.

@@ -5,51 +5,16 @@
 //! that loads more bottlenecks gets less. Both hold each flow to a ceiling of its own, if it has one.
 
 mod factor;
-mod max_min;
 mod proportional;
 #[cfg(test)]
 mod tests;
 
-pub use max_min::max_min;
 pub use proportional::proportional;
+use qcnlab_shares::max_min_rates;
+pub use qcnlab_shares::{ActiveShares, Claim};
 
+#[cfg(test)]
 use qcnlab_units::BitRate;
-use std::collections::BTreeMap;
-
-/// The links that one flow loads, and the most it wants.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Claim {
-    /// The links it loads, each once, and how much of its rate each one carries, above 0.
-    pub links: Vec<(u32, f64)>,
-    /// The most it wants, bit/s; `None` for all it can get.
-    pub ceiling_bps: Option<f64>,
-}
-
-impl Claim {
-    /// A flow on a single path.
-    pub fn along(path: &[u32], ceiling: Option<BitRate>) -> Claim {
-        Claim::split(&[path], ceiling)
-    }
-
-    /// A flow that is split evenly over several paths, as when each frame takes one at random: a link on k of n paths
-    /// carries k/n of its rate.
-    pub fn split<P: AsRef<[u32]>>(paths: &[P], ceiling: Option<BitRate>) -> Claim {
-        let mut uses: BTreeMap<u32, u32> = BTreeMap::new();
-        for link in paths.iter().flat_map(|path| path.as_ref()) {
-            *uses.entry(*link).or_default() += 1;
-        }
-        let share = |uses: u32| f64::from(uses) / paths.len() as f64;
-        Claim {
-            links: uses.into_iter().map(|(link, uses)| (link, share(uses))).collect(),
-            ceiling_bps: ceiling.map(BitRate::as_f64),
-        }
-    }
-
-    /// The most it wants; infinite without a ceiling.
-    fn ceiling(&self) -> f64 {
-        self.ceiling_bps.unwrap_or(f64::INFINITY)
-    }
-}
 
 /// Why shares cannot be worked out.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -119,6 +84,19 @@ pub enum FairnessError {
         /// The links.
         links: usize,
     },
+}
+
+/// Max-min fair rates in bit/s, one for each claim, over links of the capacities given (bit/s, by number).
+///
+/// Progressive filling: all rates rise together; a flow stops at its ceiling, or when the first of its links is
+/// full (Bertsekas and Gallager, *Data Networks*, 6.5.2). Takes time in proportion to the links on all ways, but for
+/// a logarithm. A flow over a link of no capacity gets 0. [`ActiveShares`] is for flows that come and go.
+///
+/// # Errors
+/// An unknown link, a number that is no capacity, ceiling or share, or a flow without any limit.
+pub fn max_min(capacities_bps: &[f64], claims: &[Claim]) -> Result<Vec<f64>, FairnessError> {
+    check(capacities_bps, claims)?;
+    Ok(max_min_rates(capacities_bps, claims))
 }
 
 /// The flows on each link, and how much of each flow.

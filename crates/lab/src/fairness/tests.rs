@@ -141,7 +141,7 @@ fn a_permutation_over_a_fat_tree_is_solved() {
     let claims: Vec<Claim> = (0..128).filter_map(flow).map(|path| Claim::along(&path, None)).collect();
     let capacities = network.capacities_bps();
     assert!(distance_from_optimum(&capacities, &claims) < 1e-9);
-    assert!(is_max_min(&capacities, &claims, &max_min(&capacities, &claims).unwrap()));
+    assert!(is_max_min(&capacities, &claims, &max_min(&capacities, &claims).unwrap(), 1e-12));
 }
 
 fn loads(links: usize, claims: &[Claim], rates: &[f64]) -> Vec<f64> {
@@ -155,13 +155,14 @@ fn is_feasible(capacities: &[f64], claims: &[Claim], rates: &[f64]) -> bool {
     fits && claims.iter().zip(rates).all(|(claim, rate)| *rate <= claim.ceiling() && *rate >= 0.0)
 }
 
-/// Every flow is at its ceiling, or has a full link on which none is faster.
-fn is_max_min(capacities: &[f64], claims: &[Claim], rates: &[f64]) -> bool {
+/// Every flow is at its ceiling, or has a full link on which none is faster, to a part `to`.
+fn is_max_min(capacities: &[f64], claims: &[Claim], rates: &[f64], to: f64) -> bool {
     let (members, loads) = (members(capacities.len(), claims), loads(capacities.len(), claims, rates));
-    let full = |link: usize| loads[link] >= capacities[link] * (1.0 - 1e-12);
+    let full = |link: usize| loads[link] >= capacities[link] * (1.0 - to);
     let held = |flow: usize| {
-        let slower =
-            |link: usize| members[link].iter().all(|(other, _)| rates[*other as usize] <= rates[flow] * (1.0 + 1e-12));
+        let slower = |link: usize| {
+            members[link].iter().all(|(other, _)| rates[*other as usize] * (1.0 - to) <= rates[flow] * (1.0 + to))
+        };
         rates[flow] == claims[flow].ceiling()
             || claims[flow].links.iter().any(|(link, _)| full(*link as usize) && slower(*link as usize))
     };
@@ -209,7 +210,7 @@ fn more_links_than_can_be_solved_for_are_refused() {
     let claims: Vec<Claim> = pairs.collect();
     let said = proportional(&[1.0; 4001], &claims).unwrap_err().to_string();
     assert!(said.ends_with("2048 links are the most; use max-min"), "{said}");
-    assert!(is_max_min(&[1.0; 4001], &claims, &max_min(&[1.0; 4001], &claims).unwrap()));
+    assert!(is_max_min(&[1.0; 4001], &claims, &max_min(&[1.0; 4001], &claims).unwrap(), 1e-12));
 }
 
 #[test]
@@ -248,10 +249,96 @@ fn scaled(capacities: &[f64], claims: &[Claim], by: f64) -> (Vec<f64>, Vec<Claim
     (capacities.iter().map(|c| c * by).collect(), claims.iter().map(scale).collect())
 }
 
+/// Flows over one link of 12 come and go: 12, 6 each, 4 each, then 6 each again. One with a ceiling of 2 leaves 5 each to
+/// two others.
+#[test]
+fn active_flows_share_one_link() {
+    let mut shares = ActiveShares::new(vec![12.0], ActiveShares::EXACT);
+    let mut flows: Vec<u32> = Vec::new();
+    for share in [12.0, 6.0, 4.0] {
+        flows.push(shares.add(Claim::along(&[0], None)));
+        shares.update();
+        assert!(flows.iter().all(|flow| shares.rate_bps(*flow) == share));
+    }
+    shares.remove(flows[1]);
+    assert_eq!(shares.update(), [flows[0], flows[2]]);
+    assert_eq!([flows[0], flows[2]].map(|flow| shares.rate_bps(flow)), [6.0, 6.0]);
+    let held = shares.add(Claim { links: vec![(0, 1.0)], ceiling_bps: Some(2.0) });
+    assert_eq!(held, flows[1], "a place is used again");
+    shares.update();
+    assert_eq!([flows[0], held, flows[2]].map(|flow| shares.rate_bps(flow)), [5.0, 2.0, 5.0]);
+}
+
+/// What comes and goes on one pair of links leaves the others alone: a thousand pairs, and one rate is worked out for each
+/// flow that comes, two where it meets another.
+#[test]
+fn flows_elsewhere_are_not_worked_out_anew() {
+    let mut shares = ActiveShares::new(vec![10.0; 2000], ActiveShares::EXACT);
+    for pair in 0..1000 {
+        shares.add(Claim::along(&[2 * pair, 2 * pair + 1], None));
+        shares.update();
+    }
+    assert_eq!(shares.filled(), 1000);
+    let second = shares.add(Claim::along(&[10, 11], None));
+    assert_eq!(shares.update().len(), 2);
+    shares.remove(second);
+    assert_eq!(shares.update().len(), 1);
+    assert_eq!(shares.filled(), 1003);
+}
+
+/// Link 0 of 4 holds flow a, which also crosses link 1 of 10 with flow b: a 4, b 6. A second flow on link 0 halves a, and b,
+/// two links away, rises to 8; a second flow on link 1 at a ceiling of 1 takes that from b alone.
+#[test]
+fn a_change_reaches_as_far_as_it_matters() {
+    let mut shares = ActiveShares::new(vec![4.0, 10.0], ActiveShares::EXACT);
+    let [a, b] = [&[0, 1][..], &[1]].map(|path| shares.add(Claim::along(path, None)));
+    shares.update();
+    assert_eq!([shares.rate_bps(a), shares.rate_bps(b)], [4.0, 6.0]);
+    let c = shares.add(Claim::along(&[0], None));
+    shares.update();
+    assert_eq!([a, b, c].map(|flow| shares.rate_bps(flow)), [2.0, 8.0, 2.0]);
+    shares.add(Claim { links: vec![(1, 1.0)], ceiling_bps: Some(1.0) });
+    assert_eq!(shares.update().len(), 2);
+    assert_eq!([a, b, c].map(|flow| shares.rate_bps(flow)), [2.0, 7.0, 2.0]);
+}
+
 proptest! {
+    /// Flows come and go in any order, several at a time. After each change no link is overfull, each flow has a bottleneck
+    /// within the tolerance, and without one the shares are those worked out from all flows at once.
+    #[test]
+    fn active_shares_are_those_of_all_flows_at_once(
+        (capacities, claims) in problems(),
+        steps in prop::collection::vec((any::<prop::sample::Index>(), any::<bool>()), 1..60),
+        tolerance in prop::sample::select(vec![ActiveShares::EXACT, 0.01, 0.1]),
+    ) {
+        let mut shares = ActiveShares::new(capacities.clone(), tolerance);
+        let mut there: Vec<Option<u32>> = vec![None; claims.len()];
+        for (index, last_of_batch) in steps {
+            let which = index.index(claims.len());
+            match there[which].take() {
+                Some(flow) => shares.remove(flow),
+                None => there[which] = Some(shares.add(claims[which].clone())),
+            }
+            if !last_of_batch {
+                continue;
+            }
+            shares.update();
+            let live = || (0..claims.len()).filter_map(|i| Some((claims[i].clone(), there[i]?)));
+            let (all, flows): (Vec<Claim>, Vec<u32>) = live().unzip();
+            let rates: Vec<f64> = flows.iter().map(|flow| shares.rate_bps(*flow)).collect();
+            prop_assert!(is_max_min(&capacities, &all, &rates, tolerance), "{rates:?}");
+            if tolerance == ActiveShares::EXACT {
+                let expected = max_min(&capacities, &all).unwrap();
+                for (rate, expected) in rates.iter().zip(&expected) {
+                    prop_assert!((rate - expected).abs() <= 1e-7 * expected.max(1e-3), "{rates:?} {expected:?}");
+                }
+            }
+        }
+    }
+
     #[test]
     fn max_min_gives_every_flow_a_bottleneck((capacities, claims) in problems()) {
-        prop_assert!(is_max_min(&capacities, &claims, &max_min(&capacities, &claims).unwrap()));
+        prop_assert!(is_max_min(&capacities, &claims, &max_min(&capacities, &claims).unwrap(), 1e-12));
     }
 
     #[test]

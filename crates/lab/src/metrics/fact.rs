@@ -25,7 +25,7 @@ pub enum Fact {
     SilentAtZero,
     /// The same where runs stand side by side.
     SilentAtZeroBeside,
-    /// Comes first where flows end.
+    /// Comes first where flows end; a run without packets has these alone.
     Ending(u8),
     /// Shown by `compare`.
     Compared(u8),

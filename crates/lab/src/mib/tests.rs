@@ -18,7 +18,7 @@ scheme = { name = "qcn", preset = "IEEE_8021Q" }
 
 fn outcome(overrides: &[&str]) -> Outcome {
     let scenario = Scenario::parse(TEXT, "mib").unwrap().with_overrides(overrides).unwrap();
-    let options = Options { seed: None, replications: None, jobs: Some(1) };
+    let options = Options { jobs: Some(1), ..Options::default() };
     run(&[scenario], &options, &Control::default()).unwrap().remove(0)
 }
 
@@ -210,7 +210,7 @@ fn what_cannot_be_answered_says_why() {
 fn runs_without_a_domain_answer_what_they_can() {
     let text = TEXT.lines().filter(|line| !line.starts_with("domain") && !line.starts_with("defence"));
     let scenario = Scenario::parse(&text.collect::<Vec<_>>().join("\n"), "plain").unwrap();
-    let options = Options { seed: None, replications: None, jobs: Some(1) };
+    let options = Options { jobs: Some(1), ..Options::default() };
     let outcome = run(&[scenario], &options, &Control::default()).unwrap().remove(0);
     let mib = mib(&outcome);
     assert!(at(node(&mib, "a"), "cp", 3)["ieee8021CnCpTransmittedCnms"].as_u64().unwrap() > 10);

@@ -21,7 +21,7 @@ use qcnlab_sim::roce::QpRecovery;
 use qcnlab_sim::tcp::{BicProbing, BicStep, Config, CongestionAvoidance, Flavour};
 use qcnlab_units::{BitRate, Bytes, Span};
 
-/// Congestion points one run may have.
+/// Congestion points one run may have where frames carry the number of one.
 const MOST_POINTS: usize = 65_534;
 /// Links of one path.
 const MOST_LINKS: usize = 254;
@@ -205,7 +205,7 @@ fn hotspots(scenario: &Scenario) -> Result<(), LocatedFault> {
 /// The network and its paths are within what the engine can number.
 fn sizes(scenario: &Scenario, resolved: &ResolvedScenario) -> Result<(), LocatedFault> {
     let points = (0..resolved.network.ports()).filter(|port| resolved.watched(scenario, *port)).count();
-    if points > MOST_POINTS {
+    if points > MOST_POINTS && scenario.scheme.names_points() {
         let fault = Fault::TooMany { what: "congestion points", count: points, limit: MOST_POINTS };
         return refuse(fault, &["switch", "topology"]);
     }

@@ -54,6 +54,8 @@ pub(crate) struct ResolvedScenario {
     tables: Vec<Option<usize>>,
     /// Number of links between nodes; after them come the links inside hosts.
     outside: usize,
+    /// The links between nodes by node, in their order.
+    links_of: Vec<Vec<u32>>,
     /// Who takes part in congestion notification; `None` without `[domain]`.
     pub(crate) domain: Option<ResolvedDomain>,
     /// When each node pauses the links into it.
@@ -127,6 +129,7 @@ impl ResolvedScenario {
             Some(text) => ports.matching(text)?.into_iter().for_each(|port| recorded[port as usize] = true),
             None => hotspots.iter().chain([&bottleneck]).for_each(|port| recorded[*port as usize] = true),
         }
+        let links_of = by_node(&network, outside);
         let mut resolved = ResolvedScenario {
             pauses: Vec::new(),
             shared: Vec::new(),
@@ -149,6 +152,7 @@ impl ResolvedScenario {
             recorded,
             tables,
             outside,
+            links_of,
         };
         resolved.plan(scenario)?;
         Ok(resolved)
@@ -188,7 +192,8 @@ impl ResolvedScenario {
         let of_host = links.iter().find(|link| host(link.a) || host(link.b)).or_else(|| links.first());
         let one = |(node, table): (u32, &Option<usize>)| {
             let Some(table) = *table else { return Ok(None) };
-            let ports = (0..self.outside_ports()).filter(|port| self.network.ends(*port).1 == node);
+            let into = |link: u32| 2 * link + u32::from(self.network.ends(2 * link).0 == node);
+            let ports = self.links_of(node).map(into);
             shared_plan(&SharedSite {
                 table,
                 shared: &scenario.shared_buffers[table],
@@ -268,7 +273,7 @@ impl ResolvedScenario {
 
     /// A node with all that its table of `[[pause]]` and its links say.
     pub(super) fn site<'a>(&'a self, scenario: &'a Scenario, node: u32, table: usize, used: u8) -> Site<'a> {
-        let links = self.network.links[..self.outside].iter().filter(|link| link.a == node || link.b == node);
+        let links = self.links_of(node).map(|link| self.network.link(2 * link));
         let switch = self.switch(scenario, node);
         let (memory, memory_key) = match self.adapter(scenario, node) {
             Some(adapter) => (adapter.receive_buffer, "receive_buffer"),
@@ -309,6 +314,11 @@ impl ResolvedScenario {
         network.nodes.truncate(network.nodes.len() - (network.links.len() - self.outside));
         network.links.truncate(self.outside);
         network
+    }
+
+    /// The links between a node and others.
+    fn links_of(&self, node: u32) -> impl Iterator<Item = u32> {
+        self.links_of[node as usize].iter().copied()
     }
 
     /// How many ports lead from node to node; after them come those inside hosts.
@@ -414,6 +424,15 @@ impl ResolvedScenario {
         let crosses = self.crosses_bottleneck(flow);
         self.paths[flow].iter().chain(changed).all(|path| path.contains(&self.bottleneck) == crosses)
     }
+}
+
+/// The first `outside` links by node, in their order.
+fn by_node(network: &Network, outside: usize) -> Vec<Vec<u32>> {
+    let mut links_of = vec![Vec::new(); network.nodes.len()];
+    for (number, link) in (0..).zip(&network.links[..outside]) {
+        [link.a, link.b].into_iter().for_each(|node| links_of[node as usize].push(number));
+    }
+    links_of
 }
 
 /// For each node the first table that fits it; every table must fit one.

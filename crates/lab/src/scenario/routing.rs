@@ -33,11 +33,23 @@ pub(super) fn paths(
 ) -> Result<Vec<Vec<Vec<u32>>>, LocatedFault> {
     let written = written(scenario, network)?;
     let mut ways = Ways::new(scenario, network, &vec![false; network.links.len()])?;
-    let path = |flow: &FlowSpec| match written_out(&written, network, flow.source_index, flow.sink_index)? {
-        Some(paths) => Ok(ways.chosen(flow, paths)),
-        None => ways.of(flow).map_err(|error| no_way(flow, error)),
-    };
-    flows.iter().map(path).collect()
+    let path =
+        |ways: &mut Ways, flow: &FlowSpec| match written_out(&written, network, flow.source_index, flow.sink_index)? {
+            Some(paths) => Ok(ways.chosen(flow, paths)),
+            None => ways.of(flow).map_err(|error| no_way(flow, error)),
+        };
+    // In large networks ways to a switch are forgotten for those to others: the flows to one are looked at together.
+    let mut order: Vec<usize> = (0..flows.len()).collect();
+    order.sort_by_key(|flow| ways.routes.switch_of(flows[*flow].sink_index as u32));
+    let mut paths = vec![Vec::new(); flows.len()];
+    let mut first_fault = None;
+    for flow in order {
+        match path(&mut ways, &flows[flow]) {
+            Ok(ways) => paths[flow] = ways,
+            Err(fault) => first_fault = first_fault.filter(|(before, _)| *before < flow).or(Some((flow, fault))),
+        }
+    }
+    first_fault.map_or(Ok(paths), |(_, fault)| Err(fault))
 }
 
 /// Whether flows take the ways that others take under the same tables of routing and switches: they have the same names

@@ -89,6 +89,12 @@ impl<'a> Routes<'a> {
         Ok(Routes { network, out, starts, adapters, to_switch: HashMap::new(), ranks, switches: switches as usize })
     }
 
+    /// The switch that a host is linked to; `None` where it has no link, or one to another host.
+    pub fn switch_of(&self, host: u32) -> Option<u32> {
+        let port = self.adapter(host);
+        (port != FAR).then(|| self.network.ends(port).1).filter(|node| self.is_switch(*node))
+    }
+
     /// How many shortest paths lead from one host to another, up to 2^64 - 1.
     ///
     /// # Errors
@@ -130,10 +136,10 @@ impl<'a> Routes<'a> {
         seed: impl Fn(u32) -> u64,
     ) -> Result<Vec<u32>, TopologyError> {
         let (end, _) = self.way(from, to)?;
-        let mut path = vec![self.adapters[from as usize]];
+        let mut path = vec![self.adapter(from)];
         let Some(end) = end else { return Ok(path) };
         let hops = &self.to_switch[&end].hops;
-        let left = |switch: u32| hops[self.ranks[switch as usize] as usize];
+        let left = |switch: u32| hops[self.rank(switch)];
         let mut at = self.network.ends(path[0]).1;
         while at != end {
             let next: Vec<u32> =
@@ -142,7 +148,7 @@ impl<'a> Routes<'a> {
             path.push(next[rank as usize]);
             at = self.network.ends(next[rank as usize]).1;
         }
-        path.push(reverse(self.adapters[to as usize]));
+        path.push(reverse(self.adapter(to)));
         Ok(path)
     }
 
@@ -167,26 +173,62 @@ impl<'a> Routes<'a> {
             at_neighbour.entry(self.network.ends(*port).1).or_default().push(host);
         }
         for hosts in at_neighbour.values_mut() {
-            hosts.sort_by_key(|host| Reverse(time(self.adapters[*host as usize])));
+            hosts.sort_by_key(|host| Reverse(time(self.adapter(*host))));
             hosts.truncate(2);
         }
         let hosts: Vec<u32> = at_neighbour.into_values().flatten().collect();
-        let mut best: Option<(u64, Vec<u32>)> = None;
-        for (from, to) in hosts.iter().flat_map(|from| hosts.iter().map(move |to| (*from, *to))) {
-            let Ok(path) = self.first(from, to) else { continue };
-            let long = path.iter().map(|port| time(*port)).sum();
-            if best.as_ref().is_none_or(|(most, _)| long > *most) {
-                best = Some((long, path));
+        let neighbours: Vec<u32> = hosts.iter().map(|host| self.network.ends(self.adapter(*host)).1).collect();
+        let by_switch: Vec<(u32, u32)> = neighbours.iter().copied().zip(0..).collect();
+        // The hosts at a switch stand side by side, so that the ways to it are found once.
+        let mut best: Option<(u64, Reverse<(u32, u32)>)> = None;
+        for group in by_switch.chunk_by(|a, b| a.0 == b.0) {
+            let end = group[0].0;
+            let times = self.is_switch(end).then(|| self.first_times(end, &time));
+            for (from, to) in (0..).zip(&hosts).flat_map(|(from, _)| group.iter().map(move |(_, to)| (from, *to))) {
+                let (sender, receiver) = (hosts[from as usize], hosts[to as usize]);
+                let between = match &times {
+                    Some(times) => times[self.rank(neighbours[from as usize])],
+                    None => (neighbours[from as usize] == receiver).then_some(0),
+                };
+                let is_switch = self.is_switch(neighbours[from as usize]);
+                let Some(between) = between.filter(|_| sender != receiver && is_switch == times.is_some()) else {
+                    continue;
+                };
+                let last = times.is_some().then(|| time(reverse(self.adapter(receiver)))).unwrap_or(0);
+                best = best.max(Some((time(self.adapter(sender)) + between + last, Reverse((from, to)))));
             }
         }
-        best.map_or_else(Vec::new, |(_, path)| path)
+        let Some((_, Reverse((from, to)))) = best else { return Vec::new() };
+        self.first(hosts[from as usize], hosts[to as usize]).unwrap_or_default()
+    }
+
+    /// The time that the first of the shortest ways takes from each switch to one; `None` where there is no way.
+    fn first_times(&mut self, end: u32, time: impl Fn(u32) -> u64) -> Vec<Option<u64>> {
+        self.grow(end);
+        let hops = &self.to_switch[&end].hops;
+        let left = |node: u32| hops[self.rank(node)];
+        let reached = |node: &u32| self.is_switch(*node) && left(*node) != FAR;
+        let mut nearest_first: Vec<u32> = (0..self.network.nodes.len() as u32).filter(reached).collect();
+        nearest_first.sort_by_key(|node| left(*node));
+        let mut times = vec![None; self.switches];
+        for node in nearest_first {
+            let nearer = |port: &u32| left(self.network.ends(*port).1).saturating_add(1) == left(node);
+            times[self.rank(node)] = match self.ports_of(node).find(nearer) {
+                Some(port) => {
+                    let next = self.rank(self.network.ends(port).1);
+                    times[next].map(|rest: u64| rest + time(port))
+                }
+                None => Some(0),
+            };
+        }
+        times
     }
 
     /// The ports by which shortest paths lead from one switch to another, in order; none without a path.
     pub fn next_ports(&mut self, from: u32, to: u32) -> Vec<u32> {
         self.grow(to);
         let hops = &self.to_switch[&to].hops;
-        let left = |switch: u32| hops[self.ranks[switch as usize] as usize];
+        let left = |switch: u32| hops[self.rank(switch)];
         let nearer = |port: &u32| left(self.network.ends(*port).1) < left(from);
         if left(from) == FAR { Vec::new() } else { self.ports_of(from).filter(nearer).collect() }
     }
@@ -195,7 +237,7 @@ impl<'a> Routes<'a> {
     fn way(&mut self, from: u32, to: u32) -> Result<(Option<u32>, u64), TopologyError> {
         let name = |node: u32| self.network.nodes[node as usize].name.clone();
         for end in [from, to] {
-            if self.network.nodes[end as usize].role == Role::Switch {
+            if self.is_switch(end) {
                 return Err(TopologyError::NotAHost { name: name(end) });
             }
         }
@@ -204,7 +246,7 @@ impl<'a> Routes<'a> {
         }
         let unreachable = || TopologyError::Unreachable { from: name(from), to: name(to) };
         let neighbour = |host: u32| {
-            let port = self.adapters[host as usize];
+            let port = self.adapter(host);
             (port != FAR).then(|| self.network.ends(port).1).ok_or_else(unreachable)
         };
         let (start, end) = (neighbour(from)?, neighbour(to)?);
@@ -216,23 +258,23 @@ impl<'a> Routes<'a> {
             return Err(unreachable());
         }
         self.grow(end);
-        let (paths, rank) = (&self.to_switch[&end], self.ranks[start as usize] as usize);
+        let (paths, rank) = (&self.to_switch[&end], self.rank(start));
         if paths.hops[rank] == FAR { Err(unreachable()) } else { Ok((Some(end), paths.ways[rank])) }
     }
 
     /// The path of a rank; `end` is the last switch.
     fn ranked(&self, from: u32, to: u32, end: Option<u32>, mut rank: u64) -> Vec<u32> {
-        let mut path = vec![self.adapters[from as usize]];
+        let mut path = vec![self.adapter(from)];
         let Some(end) = end else {
             return path;
         };
         let paths = &self.to_switch[&end];
         let mut at = self.network.ends(path[0]).1;
         while at != end {
-            let hops = paths.hops[self.ranks[at as usize] as usize];
+            let hops = paths.hops[self.rank(at)];
             for port in self.ports_of(at) {
                 let next = self.network.ends(port).1;
-                let there = self.ranks[next as usize] as usize;
+                let there = self.rank(next);
                 if paths.hops[there] != hops - 1 {
                     continue;
                 }
@@ -244,8 +286,22 @@ impl<'a> Routes<'a> {
                 rank -= paths.ways[there];
             }
         }
-        path.push(reverse(self.adapters[to as usize]));
+        path.push(reverse(self.adapter(to)));
         path
+    }
+
+    fn is_switch(&self, node: u32) -> bool {
+        self.network.nodes[node as usize].role == Role::Switch
+    }
+
+    /// The one port of a host; [`FAR`] for none.
+    fn adapter(&self, host: u32) -> u32 {
+        self.adapters[host as usize]
+    }
+
+    /// The position of a node among the switches.
+    fn rank(&self, node: u32) -> usize {
+        self.ranks[node as usize] as usize
     }
 
     fn ports_of(&self, node: u32) -> impl Iterator<Item = u32> {
@@ -297,7 +353,7 @@ pub fn flow_hash(flow: &str, seed: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Cable, NamedLink, Node, chain, fat_tree, leaf_spine, single_switch};
+    use super::super::{Cable, NamedLink, Node, chain, fat_tree, leaf_spine, single_switch, tree};
     use super::*;
     use proptest::prelude::*;
     use qcnlab_units::{BitRate, Span};
@@ -364,6 +420,25 @@ mod tests {
         let star = chain(1, 3, CABLE, CABLE).unwrap();
         let longest = Routes::new(&star).unwrap().longest(|port| u64::from(star.port_name(port).contains("host2")) + 1);
         assert_eq!(names(&star, &longest), ["host2->switch1", "switch1->host1"]);
+    }
+
+    /// Links of many lengths: as long as the longest of the first ways of all pairs, in a fat-tree where ways differ in
+    /// number of links, and in a tree.
+    #[test]
+    fn the_longest_way_is_that_of_all_pairs() {
+        for (network, seed) in
+            [fat_tree(6, CABLE, CABLE).unwrap(), tree(3, 3, 2, CABLE, CABLE).unwrap()].iter().zip(1u64..)
+        {
+            let time = |port: u32| flow_hash(&network.port_name(port), seed) >> 44;
+            let mut routes = Routes::new(network).unwrap();
+            let hosts: Vec<u32> = network.hosts().collect();
+            // Of a link the two directions are as long as each other, as those of cables are.
+            let even = |port: u32| time(port & !1);
+            let long = |path: &[u32]| path.iter().map(|port| even(*port)).sum::<u64>();
+            let pairs = hosts.iter().flat_map(|from| hosts.iter().map(move |to| (*from, *to)));
+            let most_even = pairs.filter_map(|(from, to)| Some(long(&routes.first(from, to).ok()?))).max();
+            assert_eq!(Some(long(&routes.longest(even))), most_even);
+        }
     }
 
     #[test]

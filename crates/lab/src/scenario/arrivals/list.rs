@@ -8,6 +8,7 @@ use crate::scenario::located::LocatedFault;
 use qcnlab_schemes::params;
 use qcnlab_schemes::params::Range;
 use qcnlab_units::Instant;
+use std::collections::HashMap;
 
 params! {
     /// Flows that are written out.
@@ -47,7 +48,8 @@ impl Arriving for FlowList {
             return Err(at(flow, "duration", CellFault::AfterTheRun { start: flow.start.since(Instant::ZERO), end }));
         }
         let stop = Instant::ZERO + entry.arrivals_end;
-        let node = |name: &str| network.node(name).unwrap_or_else(|| unreachable!("a listed host is there"));
+        let by_name: HashMap<&str, u32> = (0..).zip(&network.nodes).map(|(node, each)| (&*each.name, node)).collect();
+        let node = |name: &str| by_name[name];
         let pair = |flow: ListedFlow| HostPair {
             from: node(&flow.from),
             to: node(&flow.to),

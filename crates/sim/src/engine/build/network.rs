@@ -266,7 +266,8 @@ impl Network {
     /// The next congestion point, whose random stream is keyed by `name`.
     fn new_cp(&self, plan: &Plan, name: &str, port: PortId, class: Option<u8>) -> PortCp {
         let number = self.cps.next_id().number();
-        assert!(number < u32::from(u16::MAX), "a run has fewer than 65 535 congestion points");
+        let fits = number < u32::from(u16::MAX) || !plan.scheme.names_points();
+        assert!(fits, "where frames carry the number of a congestion point, there are fewer than 65 535");
         let dice = Dice::new(plan.seed, plan.replication, name, Purpose::Sampling);
         let is_read = plan.scheme.events().contains(EventKind::Acknowledgement);
         PortCp::new(plan.scheme.congestion_point(CpId(number)), dice, port, class, is_read)
