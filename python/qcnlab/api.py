@@ -393,7 +393,7 @@ def run(
         Threads; all cores by default. The result does not depend on it.
     flow_level : bool, default False
         Run without packets: flows of a size share links max-min fairly from one arrival or end to
-        the next. Gives completion times alone, of a million flows in minutes.
+        the next. Gives completion times alone, many times as fast.
     progress : bool, optional
         Show a bar on stderr once two seconds have passed; by default if stderr is a terminal or
         this is a notebook.
