@@ -336,14 +336,14 @@ def page_part(measured_cells: dict[str, Cells], reps: int) -> str:
 
 def on_page(page: str) -> dict[str, Cells]:
     """Return the cells that a page has: by the key of the task, then by row."""
-    found: dict[str, Cells] = {}
+    cells: dict[str, Cells] = {}
     for task in TASKS:
         _, _, section = page.partition(f"\n### {title(task)}\n")
         lines = section.partition("\n#")[0].splitlines()
         rows = [line.strip("| ").split(" | ") for line in lines if line.startswith("| ")]
         if rows and rows[0][1:] == [column.heading for column in task.columns]:
-            found[task.key] = {label: own for label, *own in rows[1:]}
-    return found
+            cells[task.key] = {label: own for label, *own in rows[1:]}
+    return cells
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -352,25 +352,25 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("keys", nargs="*", metavar="KEY", help=", ".join(t.key for t in TASKS))
     parser.add_argument("--reps", type=int, default=REPS, help=f"replications ({REPS})")
     parser.add_argument("--missing", action="store_true", help="run only what the page lacks")
-    given = parser.parse_args(words)
-    unknown = [key for key in given.keys if key not in {task.key for task in TASKS}]
+    options = parser.parse_args(words)
+    unknown = [key for key in options.keys if key not in {task.key for task in TASKS}]
     if unknown:
         parser.error(f"no task '{unknown[0]}'; there are: {', '.join(t.key for t in TASKS)}")
     kept, mark, below = PAGE.read_text(encoding="utf-8").partition(MARK)
     if not mark:
         raise SystemExit(f"{PAGE.name} has no line '{MARK}'")
-    known = on_page(below) if given.missing else {}
+    known = on_page(below) if options.missing else {}
     began = time.monotonic()
     done: dict[str, Cells] = {}
     for task in TASKS:
-        if given.keys and task.key not in given.keys:
+        if options.keys and task.key not in options.keys:
             continue
-        done[task.key] = measured(task, given.reps, known.get(task.key, {}))
+        done[task.key] = measured(task, options.reps, known.get(task.key, {}))
         print(f"{task.key}: {time.monotonic() - began:.0f} s", flush=True)
-        if given.keys:
-            print(task_section(task, done[task.key], given.reps))
-    if not given.keys:
-        PAGE.write_text(f"{kept}{mark}\n\n{page_part(done, given.reps)}\n", encoding="utf-8")
+        if options.keys:
+            print(task_section(task, done[task.key], options.reps))
+    if not options.keys:
+        PAGE.write_text(f"{kept}{mark}\n\n{page_part(done, options.reps)}\n", encoding="utf-8")
         print(PAGE)
 
 

@@ -144,8 +144,8 @@ class NsccPair(TrimPair):
             self.gain += self.n.fair * per_octet * new
             return
         self.undelayed = self.undelayed + new if delay < self.n.no_delay else 0
-        quiet = delay < self.n.no_delay
-        self.fast = quiet and (self.fast or self.undelayed > self.window)
+        undelayed = delay < self.n.no_delay
+        self.fast = undelayed and (self.fast or self.undelayed > self.window)
         if self.fast:
             self.window += self.n.fast * self.scale * new
         else:

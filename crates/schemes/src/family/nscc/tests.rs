@@ -83,12 +83,12 @@ fn numbers_scale_with_the_network_and_the_window_with_the_path() {
     let at = |network_rtt, network_rtt_of| {
         Nscc::reaction_point(&NsccRpParams { network_rtt, network_rtt_of, ..RP_UET_HTSIM }, endpoint)
     };
-    for (given, of, a, target) in [
+    for (network, of, a, target) in [
         (None, BaseRttOf::Network, 8.0 / 3.0, 6e6),
         (None, BaseRttOf::Path, 2.0, 4.5e6),
         (Some(Span::from_us(3)), BaseRttOf::Network, 1.0, 2.25e6),
     ] {
-        let rp = at(given, of);
+        let rp = at(network, of);
         is(rp.window, 450_000.0);
         is(rp.scaled.fi, 20_480.0 * a);
         is(rp.scaled.eta, 614.4 * a);
