@@ -358,11 +358,11 @@ def test_messages_are_late_within_a_round_trip_of_the_last_to_the_same_source(
             "fb": [-1, -5, -1, -1, -2, 0, -1],
         },
     )
-    run.config = '[topology]\ndelay = "250 us"\n'
+    run.tree = {"topology": {"delay": "250 us"}}
     assert measures._late_messages(run, 0) == pytest.approx(1 / 3)
     # One message alone follows none.
     assert math.isnan(measures._late_messages(run, 1))
-    run.config = '[topology]\ndelay = "249 us"\n'
+    run.tree = {"topology": {"delay": "249 us"}}
     assert measures._late_messages(run, 0) == pytest.approx(1 / 3)
-    run.config = '[topology]\ndelay = "200 us"\n'
+    run.tree = {"topology": {"delay": "200 us"}}
     assert measures._late_messages(run, 0) == 0.0
