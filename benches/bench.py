@@ -30,6 +30,7 @@ PFC = str(HERE / "star-16-senders-pfc.toml")
 TRIMMING = str(HERE / "star-16-senders-trimming.toml")
 FAT_TREE = str(HERE / "fat-tree-16-hosts-roce.toml")
 FAT_TREE_PFC = str(HERE / "fat-tree-16-hosts-pfc.toml")
+ALL_REDUCE = str(HERE / "all-reduce-1024-ranks-400g.toml")
 MESSAGES = str(HERE / "leaf-spine-320-hosts-million-messages.toml")
 OF_64 = ["topology.sources=64", "switch.input_memory=250 kB"]
 W1 = ["w1-10-senders-cbr", "duration=2 s"]
@@ -58,11 +59,17 @@ WORKLOADS = {
     "W11 fat-tree, RoCE, DCQCN": [FAT_TREE],
     "W11 fat-tree, PFC alone": [FAT_TREE_PFC],
     "W13 16, RoCE, packets cut": [TRIMMING, "duration=10 ms"],
+    "W14 64 ranks, all-reduce, DCQCN": [
+        "all-reduce-64-ranks-leaf-spine-400g",
+        "record.tables=false",
+    ],
 }
 LARGE = {
     "W12 320 hosts, 990,000 messages": [MESSAGES],
+    "W14 1,024 ranks, all-reduce": [ALL_REDUCE],
+    "W14 1,024 ranks, DCQCN": [ALL_REDUCE, "scheme.name=dcqcn"],
 }
-"""Run only where they are asked for: half a minute and 2.5 GB each."""
+"""Run only where they are asked for: up to half a minute and 2.5 GB each."""
 PAIRS = {
     "all traces": ("W1, all traces", "W1  10 constant senders"),
     "QCN, unequal rates": ("W5  unequal rates, QCN", "W1, unequal rates"),

@@ -287,7 +287,7 @@ def test_workloads_of_the_bench_are_shipped_or_stand_beside_it(kind: str) -> Non
 @pytest.mark.parametrize(
     ("only", "run"),
     [
-        ([], 23),
+        ([], 24),
         (["--only", "W9"], 1),
         (["--only", "W12", "--only", "W9"], 2),
         (["--only", "W11 fat-tree, PFC", "--only", "W10 64"], 3),

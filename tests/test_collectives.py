@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -181,3 +182,49 @@ def test_runs_without_operations_say_so(result: qcnlab.Result, cli: CommandLine)
     result.save(cli.folder / "plain")
     done = cli("collective", "plain")
     assert done.returncode == 2 and "has no collective operations" in done.stderr
+
+
+def test_the_chain_is_drawn_with_its_parts_and_the_slow_link(cli: CommandLine) -> None:
+    assert cli("run", SLOW, "-o", "drawn").returncode == 0
+    done = cli("collective", "drawn", "-o", "chain.svg")
+    assert done.returncode == 0, done.stderr
+    drawn = (cli.folder / "chain.svg").read_text(encoding="utf-8")
+    for said in (
+        "busiest port of its way: spine1-&gt;leaf2",
+        "waiting at the sender",
+        "lower bound",
+        "from the start of the operation, ms",
+        "3, host4",
+    ):
+        assert said in drawn, said
+    assert "acknowledgement" not in drawn, "the legend has a part that no message has"
+
+
+def test_a_bar_ends_where_its_message_is_there(ring: qcnlab.Result) -> None:
+    """Bars follow each other from the start to the completion; each begins where the last ended."""
+    (record,) = ring.collectives().records()
+    axes = ring.collectives().plot().axes[0]
+    spans = sorted(
+        (float(box.x0), float(box.x1), round((box.y0 + box.y1) / 2))
+        for bars in axes.collections
+        for box in [path.get_extents() for path in bars.get_paths()]
+    )
+    assert spans[0][0] == 0
+    assert spans[-1][1] == pytest.approx(record["completion_s"] * 1e3)
+    for before, after in itertools.pairwise(spans):
+        assert after[0] == pytest.approx(before[1], abs=1e-9)
+    chain = record["slowest"]["chain"]
+    for link in chain:
+        end = (link["until_s"] - record["began_s"]) * 1e3
+        rows = {row for _, until, row in spans if until == pytest.approx(end, abs=1e-9)}
+        assert link["from_rank"] in rows
+
+
+def test_without_an_operation_that_ended_there_is_nothing_to_draw(cli: CommandLine) -> None:
+    done = cli("run", SLOW, "-s", "duration=1 ms", "-s", "hotspot.until=1 ms", "-o", "early")
+    assert done.returncode == 0, done.stderr
+    told = cli("collective", "early", "-o", "early.svg")
+    assert told.returncode == 2
+    assert "no collective operation" in told.stderr
+    assert told.stderr.count("\n") == 1
+    assert not (cli.folder / "early.svg").exists()

@@ -47,7 +47,11 @@ EXAMPLES = {
         f"advise {FABRIC} --cases own,failed-link --minimize queue_mean_bytes --json",
     ),
     "fct": ("fct runs/FOLDER", "fct runs/FOLDER --buckets '10 KB,1 MB' --csv"),
-    "collective": ("collective runs/FOLDER", "collective runs/FOLDER --json"),
+    "collective": (
+        "collective runs/FOLDER",
+        "collective runs/FOLDER -o chain.svg",
+        "collective runs/FOLDER --json",
+    ),
     "compare": (
         "compare runs/ONE runs/OTHER",
         f"compare {INCAST} -s scheme.name=none,dcqcn,hpcc -o compare.svg",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from qcnlab.cli import shell_words
-from qcnlab.cli.options import Style, Styled, warn
+from qcnlab.cli.options import Drawing, Style, Styled, warn
 from qcnlab.results.completion import SHARE
 from qcnlab.values import MOST_JOBS, MOST_REPS, MOST_SEED
 
@@ -153,16 +153,26 @@ def collective(
     every: Annotated[
         bool, typer.Option("--all", help="Name all rounds, ranks and ports, however many.")
     ] = False,
+    out: Drawing = None,
     as_json: AsJson = False,
 ) -> None:
     """Tell how long a run's collective operations took, and why.
 
     By operation, round and rank, with bandwidths, the lower bound for the schedule on this fabric,
-    and the parts of the slowest rank's time. Exits with 1 if an operation did not end.
+    and the parts of the slowest rank's time. The figure has the chain of messages that the slowest
+    rank of the longest operation waited for. Exits with 1 if an operation did not end.
     """
     from qcnlab.results.result import open_run
 
+    if out is not None:
+        from qcnlab.files.outputs import drawable
+
+        drawable(out)
     table = open_run(folder).collectives()
+    if out is not None:
+        from qcnlab.figures.plots import save
+
+        save(table.plot(), out)
     if as_json:
         print(json.dumps(table.summary(), indent=2))
     else:

@@ -14,6 +14,8 @@ from qcnlab.printing import text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from matplotlib.figure import Figure
+
     from qcnlab.runs.recorded import Recorded
 
 PARTS = {
@@ -108,6 +110,30 @@ class Collectives:
             Several lines.
         """
         return "\n\n".join(_told(record, every) for record in self._records)
+
+    def plot(self) -> Figure:
+        """Draw the operation that took longest: the chain of messages its slowest rank waited for.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            A row for each rank, and in it the messages of the chain that it sent.
+
+        Raises
+        ------
+        AnalysisError
+            If no operation ended.
+        """
+        from qcnlab.figures.collectives import collective_figure
+
+        done = [record for record in self._records if record["completion_s"] is not None]
+        if not done:
+            raise AnalysisError(
+                f"no collective operation of '{self.name}' ended: there is no chain to draw. "
+                "Give it a longer duration"
+            )
+        longest = max(done, key=lambda record: float(record["completion_s"]))
+        return collective_figure(self.name, longest)
 
     def _short(self, entry: int) -> list[str]:
         records = [record for record in self._records if record["traffic"] == entry]
