@@ -51,7 +51,7 @@ PHASES = {
         r"|shared_buffer|watchdog)\.rs"
     ),
     "TCP, RoCE": (
-        r"sim/src/(tcp/|roce/|connection|queue_pair|packets|arrived|engine/(transport|queue_pairs|dependencies))"
+        r"sim/src/(tcp/|roce/|connection|queue_pair|packets|arrived|engine/(transport|queue_pairs|messages|dependencies))"
     ),
     "signals": r"sim/src/engine/(signals|signalling|control_frames|probing)\.rs",
     "schemes": r"crates/schemes/",

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-CASTS = 694
+CASTS = 693
 """`as usize` outside tests. Lower it when there are fewer; never raise it."""
 TESTS = re.compile(r"#\[cfg\(test\)\]\s*(?:pub(?:\(\w+\))? )?mod \w+ \{.*\Z", re.DOTALL)
 

@@ -56,7 +56,7 @@ const NODE: u64 = 256;
 /// Octets of a port, with its name and empty queues.
 const PORT: u64 = 768;
 /// Octets of a flow while its run goes on, and those that stay after it.
-const FLOW: u64 = 1792;
+const FLOW: u64 = 1408;
 const FLOW_KEPT: u64 = 512;
 /// What a TCP connection takes on top.
 const CONNECTION: u64 = 1536;

@@ -93,7 +93,7 @@ fn a_parking_lot() {
 fn a_permutation_takes_as_long_as_alone() {
     let ring: String = (1..=5).map(|i| format!("host{i},host{},{} KB,0 s\n", i % 5 + 1, 7 * i)).collect();
     let text = listed(SWITCH, &ring);
-    assert_eq!(column(&outcome(&text, &[]), "slowdown"), vec!["1.000000"; 5].join(" "));
+    assert_eq!(column(&outcome(&text, &[]), "slowdown"), ["1.000000"; 5].join(" "));
     let wire = ["topology.frame_overhead=20 B", "switch.latency=450 ns"];
     let loaded = outcome(&text, &wire);
     assert_eq!(column(&loaded, "completion_s"), column(&loaded, "alone_s"));

@@ -101,7 +101,7 @@ mod tests {
             name: "a->b".to_owned(),
             paths: vec![vec![0]],
             class: 0,
-            traffic: Traffic::Tcp { config, total: None },
+            traffic: Traffic::Tcp { config: config.into(), total: None },
             frame: Bytes::new(1500),
             start: Instant::ZERO,
             start_jitter: Span::ZERO,

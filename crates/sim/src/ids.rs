@@ -78,6 +78,12 @@ pub(crate) struct IdVec<I, T> {
     kind: PhantomData<fn(I)>,
 }
 
+impl<I, T> Default for IdVec<I, T> {
+    fn default() -> IdVec<I, T> {
+        IdVec { items: Vec::new(), kind: PhantomData }
+    }
+}
+
 impl<I: Id, T> IdVec<I, T> {
     pub(crate) const fn new() -> IdVec<I, T> {
         IdVec { items: Vec::new(), kind: PhantomData }
@@ -88,6 +94,11 @@ impl<I: Id, T> IdVec<I, T> {
         let id = self.next_id();
         self.items.push(item);
         id
+    }
+
+    /// Makes room for so many more elements.
+    pub(crate) fn reserve(&mut self, more: usize) {
+        self.items.reserve_exact(more);
     }
 
     /// The id that the next element pushed will have.
@@ -103,6 +114,10 @@ impl<I: Id, T> IdVec<I, T> {
     #[inline(always)]
     pub(crate) fn is_empty(&self) -> bool {
         self.items.is_empty()
+    }
+
+    pub(crate) fn get(&self, id: I) -> Option<&T> {
+        self.items.get(id.number() as usize)
     }
 
     #[inline(always)]

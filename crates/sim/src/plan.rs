@@ -374,14 +374,14 @@ pub enum Traffic {
     /// A TCP connection; acknowledgements travel back as frames.
     Tcp {
         /// How it behaves.
-        config: tcp::Config,
+        config: Arc<tcp::Config>,
         /// Octets of the stream; `None` for no end.
         total: Option<Bytes>,
     },
     /// A message on a RoCE queue pair; acknowledgements travel back as frames.
     Roce {
         /// How the queue pair behaves.
-        config: roce::QpConfig,
+        config: Arc<roce::QpConfig>,
         /// Octets of the message; `None` for no end.
         total: Option<Bytes>,
     },
@@ -591,8 +591,8 @@ mod tests {
 
     #[test]
     fn receivers_acknowledge_connections_and_queue_pairs_alone() {
-        let tcp = Traffic::Tcp { config: testing::connection(tcp::Flavour::Reno), total: None };
-        let roce = Traffic::Roce { config: testing::queue_pair(roce::QpRecovery::GoBackN), total: None };
+        let tcp = Traffic::Tcp { config: testing::connection(tcp::Flavour::Reno).into(), total: None };
+        let roce = Traffic::Roce { config: testing::queue_pair(roce::QpRecovery::GoBackN).into(), total: None };
         let others = [
             Traffic::Saturated { ceiling: None, total: None },
             Traffic::Constant { rate: BitRate::gbps(1) },
@@ -606,7 +606,7 @@ mod tests {
         assert_eq!([tcp.ack_class(3), roce.ack_class(3)], [Some(3); 2]);
         let mut config = testing::queue_pair(roce::QpRecovery::GoBackN);
         config.ack_class = Some(5);
-        assert_eq!(Traffic::Roce { config, total: None }.ack_class(3), Some(5));
+        assert_eq!(Traffic::Roce { config: config.into(), total: None }.ack_class(3), Some(5));
     }
 
     /// Two links of 5 us with 2 us to the queue behind: 14 us to and fro. 1500 octets and 20 of overhead at 10 Gb/s take

@@ -4,6 +4,7 @@ use crate::frame::Payload;
 use crate::ids::PacketId;
 use crate::packets::{AckKind, PacketRecord};
 use crate::roce::{QpConfig, QpReceiver, QpSender};
+use crate::trace::RoceTally;
 use qcnlab_schemes::registry::AnyRp;
 use qcnlab_schemes::{EventKind, EventKinds, Flight, ReactionPoint, RpFastPath, TransportEvent};
 use qcnlab_units::{Bytes, Instant, Span};
@@ -13,7 +14,6 @@ use qcnlab_units::{Bytes, Instant, Span};
 pub(crate) struct QueuePair {
     pub(crate) sender: QpSender,
     pub(crate) receiver: QpReceiver,
-    pub(crate) total: Option<Bytes>,
     pub(crate) ack_frame: u16,
     pub(crate) ack_class: Option<u8>,
     headers: u64,
@@ -34,6 +34,59 @@ pub(crate) struct QueuePair {
     pub(crate) received: Instant,
     /// When the packet that completed the message was sent, and its octets.
     pub(crate) completing: (Instant, u16),
+    /// Packets and acknowledgements of it under way, and the packet that the receiver has not answered yet.
+    pub(crate) under_way: u32,
+}
+
+/// What a queue pair has done whose message is all acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct EndedPair {
+    sent: u32,
+    retransmitted: u32,
+    nacks: u32,
+    timeouts: u32,
+    trimmed: u32,
+    duplicates: u32,
+    most_kept: u32,
+    received: Instant,
+    last_sent: Instant,
+    last_octets: u16,
+}
+
+impl EndedPair {
+    /// What is left of a pair when it ends; `None` if that does not fit.
+    pub(crate) fn of(pair: &QueuePair) -> Option<EndedPair> {
+        let (stats, seen) = (pair.sender.stats(), pair.receiver.stats());
+        Some(EndedPair {
+            sent: stats.packets.try_into().ok()?,
+            retransmitted: stats.retransmitted.try_into().ok()?,
+            nacks: stats.nacks.try_into().ok()?,
+            timeouts: stats.timeouts.try_into().ok()?,
+            trimmed: stats.trimmed.try_into().ok()?,
+            duplicates: seen.duplicates.try_into().ok()?,
+            most_kept: seen.most_kept,
+            received: pair.received,
+            last_sent: pair.completing.0,
+            last_octets: pair.completing.1,
+        })
+    }
+
+    /// Its totals, of a message of `total` octets.
+    pub(crate) fn tally(&self, total: Bytes) -> RoceTally {
+        RoceTally {
+            acknowledged_bytes: total.get(),
+            packets: self.sent.into(),
+            retransmitted: self.retransmitted.into(),
+            nacks: self.nacks.into(),
+            timeouts: self.timeouts.into(),
+            trimmed: self.trimmed.into(),
+            spurious: self.duplicates.into(),
+            most_kept: self.most_kept.into(),
+            received: self.received,
+            last_sent: self.last_sent,
+            last_octets: self.last_octets.into(),
+        }
+    }
 }
 
 /// Packets that reached a receiver since its last acknowledgement.
@@ -53,7 +106,6 @@ impl QueuePair {
         QueuePair {
             receiver: QpReceiver::new(config, sender.packets()),
             sender,
-            total,
             ack_frame: config.ack_frame.get() as u16,
             ack_class: config.ack_class,
             headers: config.headers.get(),
@@ -66,7 +118,31 @@ impl QueuePair {
             unanswered: Unanswered::default(),
             received: Instant::NEVER,
             completing: (Instant::NEVER, 0),
+            under_way: 0,
         }
+    }
+
+    /// Its totals so far.
+    pub(crate) fn tally(&self) -> RoceTally {
+        let (stats, seen) = (self.sender.stats(), self.receiver.stats());
+        RoceTally {
+            acknowledged_bytes: self.sender.acknowledged().get(),
+            packets: stats.packets,
+            retransmitted: stats.retransmitted,
+            nacks: stats.nacks,
+            timeouts: stats.timeouts,
+            trimmed: stats.trimmed,
+            spurious: seen.duplicates,
+            most_kept: seen.most_kept.into(),
+            received: self.received,
+            last_sent: self.completing.0,
+            last_octets: u64::from(self.completing.1),
+        }
+    }
+
+    /// Whether all is acknowledged and nothing can come that it would have to answer.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.under_way == 0 && self.sender.finished()
     }
 
     /// Puts it under the congestion control of a reaction point.
@@ -152,6 +228,7 @@ impl QueuePair {
     pub(crate) fn take(&mut self, now: Instant) -> Payload {
         let packet = self.sender.next_packet(now).expect("a packet may go");
         self.not_before = now + self.gap;
+        self.under_way += 1;
         let size = packet.payload.get() + self.headers;
         Payload { size: size as u16, backlog: 0, segment: Some(packet.number) }
     }

@@ -30,6 +30,8 @@ pub(crate) struct Sender {
     pub(crate) waits: bool,
     /// Whether its frames are sent on demand, without an event for each.
     pub(crate) lazy: bool,
+    /// Whether its queue pair and its limiter are there only from its start to its end.
+    pub(crate) short_lived: bool,
     /// Frames that may wait at the source.
     pub(crate) room: u64,
     /// Chooses the path of each frame where there are several.
@@ -37,13 +39,20 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    pub(crate) fn new(plan: &Plan, flow: &FlowPlan, start: Instant, first_path: PathId, several: bool) -> Sender {
+    /// The sender of a flow; `source` makes what it sends, unless that waits for its start.
+    pub(crate) fn new(
+        plan: &Plan,
+        flow: &FlowPlan,
+        (start, source): (Instant, Source),
+        first_path: PathId,
+        several: bool,
+    ) -> Sender {
         let mut flags = 0;
         flags |= if flow.controlled { flag::CONTROLLED } else { 0 };
         flags |= if flow.cn_tag { flag::CN_TAGGED } else { 0 };
         let dice = || Dice::new(plan.seed, plan.replication, &flow.name, Purpose::Path);
         Sender {
-            source: Source::new(flow, start),
+            source,
             stop: flow.stop,
             start,
             limiter: LimiterId::new(flow.limiter),
@@ -56,14 +65,10 @@ impl Sender {
             flags,
             waits: false,
             lazy: false,
+            short_lived: false,
             room: flow.room.map_or(u64::MAX, |room| room.get() / flow.frame.get()),
             chooser: several.then(|| Box::new(PathChooser::new(plan.path_choice, dice()))),
         }
-    }
-
-    /// When the flow starts, its jitter drawn.
-    pub(crate) fn start(plan: &Plan, flow: &FlowPlan) -> Instant {
-        flow.drawn_start(plan.seed, plan.replication)
     }
 
     /// When a flow that is alone on its link sends next: a frame is ready, the pacer releases it, and the link is free.
@@ -170,7 +175,10 @@ mod tests {
         net.flow("a", "b", 0, greedy());
         net.plan.flows[0].paths = vec![vec![0]; 2];
         net.plan.path_choice = PathChoice::Recycled(RepsPlan { freeze: Span::from_us(1), explore: 0 });
-        let mut sender = Sender::new(&net.plan, &net.plan.flows[0], Instant::ZERO, PathId::new(4), true);
+        let mut sender = {
+            let flow = &net.plan.flows[0];
+            Sender::new(&net.plan, flow, (Instant::ZERO, Source::new(flow, Instant::ZERO)), PathId::new(4), true)
+        };
         let mut packets = Packets::new(false);
         for (path, answered, marked) in [(6, 1, 0), (3, 1, 0), (4, 1, 1), (4, 0, 0), (5, 1, 0)] {
             let id = packets.send(Instant::ZERO, 0, path);

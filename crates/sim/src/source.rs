@@ -4,7 +4,7 @@ use crate::connection::Connection;
 use crate::frame::Payload;
 use crate::ids::FlowId;
 use crate::plan::{FlowPlan, Process, Traffic};
-use crate::queue_pair::QueuePair;
+use crate::queue_pair::{EndedPair, QueuePair};
 use crate::replay::WaitingFrames;
 use qcnlab_schemes::Dice;
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
@@ -23,6 +23,10 @@ pub(crate) enum Source {
     Tcp(Box<Connection>),
     /// Packets of a queue pair.
     Roce(Box<QueuePair>),
+    /// A message that has not begun; its queue pair is made then.
+    Planned,
+    /// A message that is over, and its queue pair gone.
+    Ended(EndedPair),
     /// Frames with sizes of their own; a replay adds more.
     Replayed(Box<WaitingFrames>),
 }
@@ -87,7 +91,9 @@ impl Source {
     pub(crate) fn take(&mut self, now: Instant, frame: u16) -> Payload {
         match self {
             Source::Tcp(connection) => connection.take(now),
-            Source::Roce(_) => unreachable!("packets are sent with what they carry"),
+            Source::Roce(_) | Source::Planned | Source::Ended(_) => {
+                unreachable!("packets are sent with what they carry")
+            }
             Source::Replayed(waiting) => waiting.take(),
             Source::Saturated { .. } | Source::Constant { .. } | Source::Fed { .. } => self.take_plain(now, frame),
         }
@@ -109,7 +115,9 @@ impl Source {
                 *waiting -= 1;
                 Payload { size: frame, backlog: *waiting * u64::from(frame), segment: None }
             }
-            Source::Tcp(_) | Source::Roce(_) => unreachable!("its frames carry segments or packets"),
+            Source::Tcp(_) | Source::Roce(_) | Source::Planned | Source::Ended(_) => {
+                unreachable!("its frames carry segments or packets")
+            }
             Source::Replayed(_) => unreachable!("its frames have sizes of their own"),
         }
     }

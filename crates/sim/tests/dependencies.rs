@@ -21,7 +21,8 @@ fn star() -> Net {
 
 /// A message of ten packets of 1048 octets.
 fn message(net: &mut Net, from: &str, to: &str) -> u32 {
-    let traffic = Traffic::Roce { config: testing::queue_pair(QpRecovery::GoBackN), total: Some(Bytes::new(10_000)) };
+    let traffic =
+        Traffic::Roce { config: testing::queue_pair(QpRecovery::GoBackN).into(), total: Some(Bytes::new(10_000)) };
     let flow = net.flow(from, to, 0, traffic);
     net.plan.flows[flow as usize].frame = Bytes::new(1048);
     flow

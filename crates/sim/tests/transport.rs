@@ -10,7 +10,7 @@ use qcnlab_sim::{Finished, PausePlan, PauseRule, PauseScope, PauseTarget, Servic
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 fn connect(net: &mut Net, from: &str, to: &str, config: tcp::Config, total: Option<u64>) -> usize {
-    net.flow(from, to, 0, Traffic::Tcp { config, total: total.map(Bytes::new) }) as usize
+    net.flow(from, to, 0, Traffic::Tcp { config: config.into(), total: total.map(Bytes::new) }) as usize
 }
 
 /// A window that never closes carries the window once a round trip.

@@ -1,8 +1,8 @@
 //! From the flows of a scenario to sources, limiters and generators.
 
 use crate::replay::CaptureReplay;
-use crate::scenario::{FlowSpec, Offered, Pairing, ResolvedScenario, Scenario, pace};
-use qcnlab_sim::{FlowPlan, GeneratorPlan, Process, ReplayPlan, Traffic};
+use crate::scenario::{self, FlowSpec, Offered, Pairing, ResolvedScenario, Scenario, pace};
+use qcnlab_sim::{FlowPlan, GeneratorPlan, Process, ReplayPlan, Traffic, roce, tcp};
 use qcnlab_units::{Instant, Span};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,12 +14,14 @@ pub(super) fn plans(
     index: impl Fn(u32) -> u32,
 ) -> (Vec<FlowPlan>, Vec<GeneratorPlan>) {
     let limiters = limiters(scenario, resolved);
+    let transports: Vec<Carrier> = scenario.traffic.iter().map(Carrier::of).collect();
     let mut streams: HashMap<(usize, usize), usize> = HashMap::new();
     let mut generators: Vec<GeneratorPlan> = Vec::new();
     let mut flows = Vec::with_capacity(resolved.flows.len());
     for (number, (spec, paths)) in resolved.flows.iter().zip(&resolved.paths).enumerate() {
         let paths = paths.iter().map(|path| path.iter().map(|port| index(*port)).collect()).collect();
-        flows.push(flow_plan(scenario, resolved, number, paths, limiters[number]));
+        let traffic = traffic(scenario, spec, &transports[spec.traffic]);
+        flows.push(flow_plan(scenario, resolved, (number, traffic), paths, limiters[number]));
         let Some(process) = process(scenario, spec) else { continue };
         if scenario.traffic[spec.traffic].spread == Pairing::Uniform {
             let stream = *streams.entry((spec.traffic, spec.source_index)).or_insert_with(|| {
@@ -62,7 +64,7 @@ pub(super) fn replays(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<R
 fn flow_plan(
     scenario: &Scenario,
     resolved: &ResolvedScenario,
-    number: usize,
+    (number, traffic): (usize, Traffic),
     paths: Vec<Vec<u32>>,
     limiter: u32,
 ) -> FlowPlan {
@@ -70,7 +72,6 @@ fn flow_plan(
     let entry = &scenario.traffic[spec.traffic];
     let host = spec.source_index as u32;
     let adapter = resolved.adapter(scenario, host);
-    let traffic = traffic(scenario, spec);
     FlowPlan {
         name: spec.name.clone(),
         paths,
@@ -89,18 +90,34 @@ fn flow_plan(
     }
 }
 
-fn traffic(scenario: &Scenario, spec: &FlowSpec) -> Traffic {
+/// What carries the flows of an entry, which share it.
+enum Carrier {
+    Frames,
+    Tcp(Arc<tcp::Config>),
+    Roce(Arc<roce::QpConfig>),
+}
+
+impl Carrier {
+    fn of(entry: &scenario::Traffic) -> Carrier {
+        match (entry.connection(), entry.queue_pair()) {
+            (Some(config), _) => Carrier::Tcp(config.into()),
+            (None, Some(config)) => Carrier::Roce(config.into()),
+            (None, None) => Carrier::Frames,
+        }
+    }
+}
+
+fn traffic(scenario: &Scenario, spec: &FlowSpec, carrier: &Carrier) -> Traffic {
     let entry = &scenario.traffic[spec.traffic];
     let offered = entry.offered();
     let (ceiling, total) = match offered {
         Offered::AllItCan { ceiling, total } => (ceiling, total),
         _ => (None, spec.size),
     };
-    if let Some(config) = entry.connection() {
-        return Traffic::Tcp { config, total };
-    }
-    if let Some(config) = entry.queue_pair() {
-        return Traffic::Roce { config, total };
+    match carrier {
+        Carrier::Tcp(config) => return Traffic::Tcp { config: config.clone(), total },
+        Carrier::Roce(config) => return Traffic::Roce { config: config.clone(), total },
+        Carrier::Frames => {}
     }
     match offered {
         Offered::AllItCan { .. } | Offered::Sized => Traffic::Saturated { ceiling, total },

@@ -194,7 +194,7 @@ impl<'a> Routes<'a> {
                 let Some(between) = between.filter(|_| sender != receiver && is_switch == times.is_some()) else {
                     continue;
                 };
-                let last = times.is_some().then(|| time(reverse(self.adapter(receiver)))).unwrap_or(0);
+                let last = if times.is_some() { time(reverse(self.adapter(receiver))) } else { 0 };
                 best = best.max(Some((time(self.adapter(sender)) + between + last, Reverse((from, to)))));
             }
         }

@@ -39,6 +39,21 @@ pub struct LimiterTally {
     pub limits: bool,
 }
 
+/// What a limiter has counted, from which its totals at any later time follow if nothing happens to it any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LimiterCount {
+    tally: LimiterTally,
+    limits_since: Instant,
+}
+
+impl LimiterCount {
+    /// Returns the totals up to `end`.
+    pub fn until(&self, end: Instant) -> LimiterTally {
+        let open = if self.tally.limits { end.since(self.limits_since.min(end)) } else { Span::ZERO };
+        LimiterTally { limited: self.tally.limited + open, ..self.tally }
+    }
+}
+
 impl Limiter {
     /// A limiter of frames that mostly have `frame` octets. Its rates are whole multiples of `rate_step`; it sends
     /// `burst` octets back to back instead of as many as the reaction point says.
@@ -132,8 +147,12 @@ impl Limiter {
 
     /// Returns its totals up to `end`.
     pub fn tally(&self, end: Instant) -> LimiterTally {
-        let open = if self.tally.limits { end.since(self.limits_since.min(end)) } else { Span::ZERO };
-        LimiterTally { limited: self.tally.limited + open, ..self.tally }
+        self.count().until(end)
+    }
+
+    /// Returns what it has counted so far.
+    pub const fn count(&self) -> LimiterCount {
+        LimiterCount { tally: self.tally, limits_since: self.limits_since }
     }
 
     /// The wake-up that the reaction point asks for, if it is not the one that is pending.

@@ -11,6 +11,6 @@ mod limiter;
 mod pacer;
 mod pausing;
 
-pub use limiter::{Limiter, LimiterTally};
+pub use limiter::{Limiter, LimiterCount, LimiterTally};
 pub use pacer::Pacer;
 pub use pausing::{ClassPause, EndedPause, PausePlan, PauseRule, PauseScope, PauseSender, PauseTarget};

@@ -13,7 +13,8 @@ use super::recording::Recording;
 use super::schedule::{Event, Schedule, Sizes, Spacing};
 use super::signalling::Signalling;
 use crate::ids::{FlowId, Id, IdVec, PortId};
-use crate::plan::{Plan, PortPlan, Ties, Traffic};
+use crate::plan::{Feedback, Plan, PortPlan, Ties, Traffic};
+use crate::rate_limiter::Materials;
 use crate::source::Source;
 use crate::wheel::Wheel;
 use qcnlab_schemes::registry::Config;
@@ -33,17 +34,18 @@ impl Engine {
     pub fn new(plan: &Plan) -> Engine {
         assert!(plan.end.ps() < Wheel::HORIZON, "a run ends within two and a half simulated hours");
         let (network, sinks) = network::network(plan);
-        let senders = senders::senders(plan);
+        let materials = Materials::of(plan);
+        let senders = senders::senders(plan, materials);
         let check_every = if matches!(plan.scheme, Config::Foreign(_)) { CHECK_FOREIGN_EVERY } else { CHECK_EVERY };
         let mut engine = Engine {
             schedule: Schedule::new(Sizes::default(), Spacing::default()),
-            signalling: Signalling::new(plan, senders.limiters.len()),
+            signalling: Signalling::new(plan, &senders),
             recording: Recording::new(plan, sinks, longest_last_link(plan)),
             network,
-            senders,
             domain: plan.domain.as_ref().map(|domain| Box::new(Domain::new(domain))),
             adaptive: Adaptive::new(plan),
-            dependencies: Dependencies::new(plan),
+            dependencies: Dependencies::new(plan, &senders.materials),
+            senders,
             changes: changes(plan),
             check_every,
             attend_every: check_every,
@@ -76,7 +78,7 @@ impl Engine {
             Event::PauseRefresh(input) => ports[self.network.inputs[input].port],
             Event::AdapterService(adapter) => ports[self.senders.adapters[adapter].port],
             Event::SignalArrival(limiter) | Event::RpWake(limiter) | Event::Release(limiter) => {
-                flows[self.senders.limiters[limiter].last_flow]
+                flows[self.senders.limiters.first_flow(limiter)]
             }
             Event::TransportTimer(flow) | Event::SourceFrame(flow) => flows[flow],
             Event::GeneratorFrame(generator) => {
@@ -93,6 +95,7 @@ impl Engine {
         Sizes {
             queues: self.network.queues.len(),
             limiters: self.senders.limiters.len(),
+            signalled: if plan.feedback == Feedback::Ideal { self.senders.limiters.len() } else { 0 },
             // As many as flows, if any flow is a connection.
             connections: if connections { plan.flows.len() } else { 0 },
             ports: self.network.ports.len(),
@@ -124,7 +127,8 @@ impl Engine {
                 Source::Fed { .. } | Source::Replayed(_) => {}
                 Source::Tcp(connection) => self.schedule.set(Event::SourceFrame(flow), connection.start),
                 // One that waits for others has no start yet, and so no event.
-                Source::Roce(_) => self.schedule.set(Event::SourceFrame(flow), sender.start),
+                Source::Roce(_) | Source::Planned => self.schedule.set(Event::SourceFrame(flow), sender.start),
+                Source::Ended(_) => unreachable!("nothing has ended yet"),
             }
         }
         for (id, generator) in self.senders.generators.enumerate() {

@@ -10,6 +10,11 @@ impl Engine {
     pub(super) fn source_has_frame(&mut self, now: Instant, flow: FlowId) {
         match self.senders.flows[flow].source {
             Source::Tcp(_) => self.send_segments(now, flow),
+            Source::Planned => {
+                self.senders.begin_message(flow, self.recording.plan_of(flow), &mut self.signalling);
+                self.request_send(now, flow);
+            }
+            Source::Ended(_) => {}
             _ => self.request_send(now, flow),
         }
     }
@@ -18,6 +23,7 @@ impl Engine {
     pub(super) fn timer_expired(&mut self, now: Instant, flow: FlowId) {
         match self.senders.flows[flow].source {
             Source::Roce(_) => self.pair_timer_expired(now, flow),
+            Source::Ended(_) => {}
             _ => self.connection_timer_expired(now, flow),
         }
     }

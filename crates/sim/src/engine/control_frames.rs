@@ -33,5 +33,6 @@ impl Engine {
             self.capture_heard(now, &frame, of);
         }
         self.message_received(now, &of.sampled, &of.signal);
+        self.senders.signal_ended(self.network.flow_of(&of.sampled), &self.signalling);
     }
 }

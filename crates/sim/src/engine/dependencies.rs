@@ -4,6 +4,7 @@ use super::Engine;
 use super::schedule::Event;
 use crate::ids::{FlowId, Id};
 use crate::plan::{CompletesAt, Plan};
+use crate::rate_limiter::Materials;
 use crate::source::Source;
 use qcnlab_units::{Instant, Span};
 use std::collections::HashMap;
@@ -29,13 +30,13 @@ struct WaitingFlow {
 }
 
 impl Dependencies {
-    pub(super) fn new(plan: &Plan) -> Dependencies {
+    pub(super) fn new(plan: &Plan, materials: &Materials) -> Dependencies {
         let mut all = Dependencies::default();
         for (number, each) in (0..).zip(&plan.dependencies) {
             for (before, at) in &each.after {
                 all.waiters.entry(FlowId::new(*before)).or_default().push((*at, number));
             }
-            let delay = crate::sender::Sender::start(plan, &plan.flows[each.flow as usize]).since(Instant::ZERO);
+            let delay = materials.start(&plan.flows[each.flow as usize]).since(Instant::ZERO);
             let (flow, open) = (FlowId::new(each.flow), Some(each.after.len()));
             all.waiting.push(WaitingFlow { flow, open, delay, until: each.until.min(plan.end) });
         }
@@ -71,9 +72,12 @@ impl Engine {
 
     fn start_flow(&mut self, flow: FlowId, start: Instant) {
         let sender = &mut self.senders.flows[flow];
-        let Source::Roce(pair) = &mut sender.source else { unreachable!("only queue pairs wait") };
         sender.start = start;
-        pair.begin(start);
+        match &mut sender.source {
+            Source::Roce(pair) => pair.begin(start),
+            Source::Planned => {}
+            _ => unreachable!("only queue pairs wait"),
+        }
         self.schedule.set(Event::SourceFrame(flow), start);
     }
 

@@ -1,20 +1,21 @@
 //! The end of a run: the last bins, the totals, the audit.
 
-use super::network::{Counting, Network, PortCp};
+use super::network::{Counting, Network, PortCp, Routes};
 use super::recording::NetworkTotals;
+use super::schedule::{Schedule, Sizes, Spacing};
 use super::signalling::UnderWay;
 use super::{Engine, Finished, Halt};
 use crate::audit::{self, Violation};
 use crate::frame::{Frame, flag};
-use crate::ids::{Id, IdVec, NodeId, PortId, QueuesId};
+use crate::ids::{FlowId, Id, IdVec, NodeId, PortId, QueuesId};
 use crate::input_buffer::InputBuffer;
-use crate::plan::PauseScope;
+use crate::plan::{FlowPlan, PauseScope};
 use crate::port::Port;
 use crate::priority_queues::PriorityQueues;
-use crate::queue_pair::QueuePair;
+use crate::rate_limiter::RateLimiters;
 use crate::sender::Sender;
 use crate::source::Source;
-use crate::trace::{FlowTally, PointTally, RoceTally, Tally, TcpTally, Trace};
+use crate::trace::{FlowTally, PointTally, Tally, TcpTally, Trace};
 use qcnlab_schemes::driver::EndedPause;
 use qcnlab_units::{Bytes, Instant};
 
@@ -27,12 +28,17 @@ impl Engine {
         self.record_last_pauses();
         self.recording.close(self.run_end.at(), self.network.totals(), observer);
         self.audit()?;
-        let flows = self.senders.flows.iter().zip(self.recording.tallies().iter());
-        let flows = flows.map(|(sender, tally)| totals(sender, tally)).collect();
         let points = self.network.cps.iter().map(|cp| self.network.point_tally(cp)).collect();
-        let limiters = self.senders.limiters.iter().map(|limiter| limiter.driver.tally(self.run_end.at())).collect();
-        let (trace, counters) = self.recording.into_results();
         let (end, ending) = (self.run_end.at(), self.run_end.ending().clone());
+        let plan_of = |flow: FlowId| self.recording.plan_of(flow);
+        let made = |flow: FlowId| self.senders.materials.limiter(plan_of(flow), flow);
+        let limiters = self.senders.limiters.counts(made).map(|count| count.until(end)).collect();
+        // Totals of many flows take as much memory as what follows, which is not asked any more.
+        (self.senders.limiters, self.network.routes) = (RateLimiters::default(), Routes::default());
+        self.schedule = Schedule::new(Sizes::default(), Spacing::default());
+        let flows = self.senders.flows.enumerate().zip(self.recording.tallies().iter());
+        let flows = flows.map(|((flow, sender), tally)| totals(sender, self.recording.plan_of(flow), tally)).collect();
+        let (trace, counters) = self.recording.into_results();
         Ok(Finished { trace, counters, flows, points, limiters, end, ending })
     }
 
@@ -207,11 +213,20 @@ impl Network {
     }
 }
 
-/// The totals of a flow, and of its connection if it has one.
-fn totals(sender: &Sender, tally: &Tally) -> FlowTally {
+/// The totals of a flow, and of its connection or queue pair if it has one.
+fn totals(sender: &Sender, plan: &FlowPlan, tally: &Tally) -> FlowTally {
     let totals = FlowTally { started: sender.start, ..tally.close() };
-    if let Source::Roce(pair) = &sender.source {
-        return FlowTally { total_bytes: pair.total.map(Bytes::get), roce: Some(roce_totals(pair)), ..totals };
+    let roce = match &sender.source {
+        Source::Roce(pair) => Some(pair.tally()),
+        Source::Ended(pair) => Some(pair.tally(plan.traffic.total().unwrap_or_default())),
+        Source::Planned => match Source::new(plan, sender.start) {
+            Source::Roce(pair) => Some(pair.tally()),
+            _ => None,
+        },
+        _ => None,
+    };
+    if roce.is_some() {
+        return FlowTally { total_bytes: plan.traffic.total().map(Bytes::get), roce, ..totals };
     }
     let Source::Tcp(connection) = &sender.source else { return totals };
     let stats = connection.sender.stats();
@@ -223,22 +238,4 @@ fn totals(sender: &Sender, tally: &Tally) -> FlowTally {
         timeouts: stats.timeouts,
     };
     FlowTally { total_bytes: connection.total.map(Bytes::get), tcp: Some(tcp), ..totals }
-}
-
-/// The totals of a queue pair.
-fn roce_totals(pair: &QueuePair) -> RoceTally {
-    let (stats, seen) = (pair.sender.stats(), pair.receiver.stats());
-    RoceTally {
-        acknowledged_bytes: pair.sender.acknowledged().get(),
-        packets: stats.packets,
-        retransmitted: stats.retransmitted,
-        nacks: stats.nacks,
-        timeouts: stats.timeouts,
-        trimmed: stats.trimmed,
-        spurious: seen.duplicates,
-        most_kept: seen.most_kept.into(),
-        received: pair.received,
-        last_sent: pair.completing.0,
-        last_octets: u64::from(pair.completing.1),
-    }
 }

@@ -48,7 +48,7 @@ impl Engine {
             let planned = &plan.ports[sender.port.number() as usize];
             let port = &mut self.network.ports[sender.port];
             let used = &uses[sender.port.number() as usize];
-            let rp = &self.senders.limiters[sender.limiter].driver.rp;
+            let rp = self.senders.limiters.get(sender.limiter).map(|limiter| &limiter.driver.rp);
             let alone = used.flows == 1
                 && flows_of[sender.limiter.number() as usize] == 1
                 && !used.by_others
@@ -58,7 +58,7 @@ impl Engine {
             sender.lazy = alone
                 && !planned.recorded
                 && matches!(sender.source, Source::Saturated { .. } | Source::Constant { .. })
-                && (!rp.capabilities().limits || rp.on_sent_may_be_late())
+                && rp.is_some_and(|rp| !rp.capabilities().limits || rp.on_sent_may_be_late())
                 && !self.senders.probe;
             let sole = Sole { sender: flow, queues: port.queues() };
             let one_class = sole.queues.is_some_and(|queues| self.network.queues[queues].queues.len() == 1);

@@ -2,9 +2,9 @@
 
 use super::Engine;
 use super::recording::Counted;
+use super::signalling::ControlFrame;
 use crate::frame::{Frame, flag};
-use crate::ids::PortId;
-use crate::source::Source;
+use crate::ids::{PacketId, PortId};
 use qcnlab_units::Instant;
 
 impl Engine {
@@ -37,27 +37,31 @@ impl Engine {
         if self.recording.on_drop(now, port, flow, frame.octets()) {
             self.run_end.close_flow(now);
         }
-        self.end_packet(frame);
+        self.senders.end_packet(frame, carried(frame), &mut self.network, &mut self.signalling);
     }
 
     /// Counts a control frame or an acknowledgement as lost.
     pub(super) fn lose_control(&mut self, frame: Frame) {
         if frame.is(flag::ACK) {
             self.recording.count(Counted::AckLost);
-            return self.end_packet(&frame);
+            let Engine { senders, network, signalling, .. } = self;
+            return senders.end_packet(&frame, carried(&frame), network, signalling);
         }
-        let (lost, packet) = self.signalling.lose(&frame);
-        self.recording.count(lost);
-        if let Some(packet) = packet {
-            self.network.packets.end(packet);
+        let lost = self.signalling.take(&frame);
+        self.recording.count(lost.counts_as_lost());
+        match lost {
+            ControlFrame::Signal(of) => {
+                self.senders.signal_ended(self.network.flow_of(&of.sampled), &self.signalling);
+            }
+            ControlFrame::Probe(_) => {}
+            ControlFrame::Head(packet) => {
+                self.senders.end_packet(&frame, Some(packet), &mut self.network, &mut self.signalling);
+            }
         }
     }
+}
 
-    /// A frame that may be a RoCE packet or its acknowledgement is lost.
-    fn end_packet(&mut self, frame: &Frame) {
-        let flow = self.network.flow_of(frame);
-        if frame.is(flag::SEGMENT | flag::ACK) && matches!(self.senders.flows[flow].source, Source::Roce(_)) {
-            self.network.packets.end(frame.packet());
-        }
-    }
+/// The packet that a data frame or an acknowledgement stands for, if its flow is a queue pair.
+fn carried(frame: &Frame) -> Option<PacketId> {
+    frame.is(flag::SEGMENT | flag::ACK).then(|| frame.packet())
 }

@@ -39,6 +39,7 @@ mod hop;
 mod input_accounting;
 mod lazy;
 mod losses;
+mod messages;
 mod network;
 mod passing;
 mod pause_effect;

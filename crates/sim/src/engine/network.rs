@@ -1,7 +1,7 @@
 //! The state of the network: nodes, links, queues, buffers, congestion points and the routes through them.
 
 use crate::frame::{Frame, flag};
-use crate::ids::{FlowId, Id, IdVec, InputId, NodeId, PathId, PortCpId, PortId, QueuesId, SharedBufferId, SinkId};
+use crate::ids::{FlowId, IdVec, InputId, NodeId, PathId, PortCpId, PortId, QueuesId, SharedBufferId, SinkId};
 use crate::input_buffer::InputBuffer;
 use crate::packets::Packets;
 use crate::port::{Departures, Fifo, Mode, Port};
@@ -88,16 +88,18 @@ pub(super) struct PortCp {
     stamps_departures: bool,
 }
 
-/// The paths of all flows, end to end in one list.
+/// The paths of all flows. Those over the same ports share a stretch of the lists by port.
+#[derive(Default)]
 pub(super) struct Routes {
     pub(super) paths: IdVec<PathId, Path>,
+    /// The ports of each path, and [`END`] behind the last.
     pub(super) ports: Vec<PortId>,
     /// For each port of each path and for its end, where a frame goes on that has come there: forward by that port, in
     /// reverse by the other direction of the port before. [`END`] where its way ends.
     pub(super) onward: Vec<[PortId; 2]>,
     /// Whether acknowledgements travel back over paths.
     pub(super) acknowledged: bool,
-    /// For each port of each path, the input buffers that hold the frames queued there.
+    /// For each of `ports` the input buffers that hold the frames queued there.
     pub(super) inputs: Vec<HopInputs>,
 }
 
@@ -108,7 +110,7 @@ pub(super) const END: PortId = PortId::MAX;
 #[derive(Clone, Copy)]
 #[repr(align(32))]
 pub(super) struct Path {
-    /// Where its ports begin in the list.
+    /// Where its ports begin in the lists.
     pub(super) start: u32,
     pub(super) flow: FlowId,
     /// The last port, as the recorder numbers it, and the flow's position among those that end there.
@@ -134,8 +136,8 @@ impl Routes {
     /// The ports of a path, in order.
     #[inline]
     pub(super) fn ports_of(&self, path: PathId) -> &[PortId] {
-        let path = self.paths[path];
-        &self.ports[path.start as usize..path.start as usize + usize::from(path.len)]
+        let Path { start, len, .. } = self.paths[path];
+        &self.ports[start as usize..][..usize::from(len)]
     }
 
     /// Moves a frame on by one link; returns the port that it goes on by, `None` at the end of its way.
@@ -147,16 +149,14 @@ impl Routes {
             frame.advance_hop();
             false
         };
-        // Each path before has one entry more than ports.
-        let first = path.start + frame.path().number();
-        let next = self.onward[first as usize + usize::from(frame.hop())][usize::from(reverse)];
+        let next = self.onward[path.start as usize + usize::from(frame.hop())][usize::from(reverse)];
         (next != END).then_some(next)
     }
 
     /// The port by which a frame that travels in reverse goes on from where it is; `None` at its source.
     #[inline]
     pub(super) fn back(&self, frame: &Frame) -> Option<PortId> {
-        let first = self.paths[frame.path()].start + frame.path().number();
+        let first = self.paths[frame.path()].start;
         let [_, next] = self.onward[first as usize + usize::from(frame.hop())];
         debug_assert!(next != END || frame.hop() == 0, "a link that something travels back over has two directions");
         (next != END).then_some(next)

@@ -23,7 +23,8 @@ struct Told {
     newly: Bytes,
     /// Whether its reaction point is to be told.
     minds: bool,
-    /// Whether nothing is left to be acknowledged.
+    /// Whether nothing is left to be acknowledged, and whether that is so since this acknowledgement.
+    finished: bool,
     completes: bool,
     /// Whether no packet may go because of it.
     frees_nothing: bool,
@@ -54,6 +55,7 @@ impl Engine {
         pair.unanswered.packets += 1;
         pair.unanswered.marked += u32::from(frame.mark() != 0);
         if let Some(older) = pair.unanswered.newest.replace(id) {
+            pair.under_way -= 1;
             self.network.packets.end(older);
         }
         let answer = match reply {
@@ -136,6 +138,7 @@ impl Engine {
         let pair = self.queue_pair(flow);
         let reply = pair.receiver.on_head(now, number);
         if let Some(older) = pair.unanswered.newest.replace(packet) {
+            pair.under_way -= 1;
             self.network.packets.end(older);
         }
         match reply {
@@ -156,11 +159,18 @@ impl Engine {
             AckKind::Positive => pair.sender.on_ack(now, record.expected),
             _ => pair.negatively_acknowledged(now, record),
         };
-        let completes = pair.sender.finished() && recording.finishes(now, flow);
+        pair.under_way -= 1;
+        let finished = pair.sender.finished();
         let frees_nothing = pair.frees_nothing(record);
         let minds = pair.minds(record);
-        if minds || completes {
-            return self.acknowledgement_tells(now, flow, id, Told { newly, minds, completes, frees_nothing });
+        if minds || finished {
+            let completes = finished && recording.finishes(now, flow);
+            return self.acknowledgement_tells(
+                now,
+                flow,
+                id,
+                Told { newly, minds, finished, completes, frees_nothing },
+            );
         }
         network.packets.end(id);
         if let Some(at) = pair.changed_timer() {
@@ -181,7 +191,10 @@ impl Engine {
                 self.update_pacer(now, limiter);
                 self.network.packets.end(id);
                 self.schedule_pair_timer(flow);
-                return self.release_packet(now, flow);
+                self.release_packet(now, flow);
+                return if told.finished {
+                    self.senders.end_message(flow, &mut self.signalling)
+                };
             }
             self.rp_changed(now, limiter);
         }
@@ -193,6 +206,9 @@ impl Engine {
         self.schedule_pair_timer(flow);
         if !told.frees_nothing {
             self.request_send(now, flow);
+        }
+        if told.finished {
+            self.senders.end_message(flow, &mut self.signalling);
         }
     }
 

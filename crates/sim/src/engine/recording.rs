@@ -244,6 +244,11 @@ impl Recording {
         &self.tallies
     }
 
+    /// The plan of a flow.
+    pub(super) fn plan_of(&self, flow: FlowId) -> &FlowPlan {
+        &self.flows[flow.number() as usize]
+    }
+
     /// Names of the flows, in their order.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.flows.iter().map(|flow| flow.name.as_str())

@@ -34,6 +34,7 @@ impl Engine {
                         self.recording.on_window(now, flow, window, pair.sender.in_flight());
                     }
                 }
+                Source::Planned | Source::Ended(_) => unreachable!("where rates are sampled queue pairs stay"),
                 Source::Saturated { .. } | Source::Constant { .. } | Source::Fed { .. } | Source::Replayed(_) => {}
             }
         }

@@ -45,6 +45,8 @@ pub(super) enum Event {
 pub(super) struct Sizes {
     pub(super) queues: usize,
     pub(super) limiters: usize,
+    /// Limiters that signals reach by events of their own: all of them under ideal feedback, else none.
+    pub(super) signalled: usize,
     pub(super) connections: usize,
     pub(super) ports: usize,
     pub(super) flows: usize,
@@ -121,7 +123,7 @@ impl Schedule {
         let first = First {
             network_change: kind(1),
             pause_effect: kind(sizes.queues),
-            signal_arrival: kind(sizes.limiters),
+            signal_arrival: kind(sizes.signalled),
             rp_wake: kind(sizes.limiters),
             transport_timer: kind(sizes.connections),
             arrival: kind(sizes.ports),
@@ -289,8 +291,17 @@ mod tests {
         all
     }
 
-    const TWO_OF_EACH: Sizes =
-        Sizes { queues: 2, limiters: 2, connections: 2, ports: 2, flows: 2, generators: 2, adapters: 2, inputs: 2 };
+    const TWO_OF_EACH: Sizes = Sizes {
+        queues: 2,
+        limiters: 2,
+        signalled: 2,
+        connections: 2,
+        ports: 2,
+        flows: 2,
+        generators: 2,
+        adapters: 2,
+        inputs: 2,
+    };
 
     /// What happens when all events are set for one instant, the last first.
     fn happens(schedule: &mut Schedule, at: Instant) -> Vec<Event> {

@@ -5,7 +5,7 @@ use super::schedule::Event;
 use crate::adapter::Adapter;
 use crate::ids::{AdapterId, FlowId, GeneratorId, IdVec, LimiterId};
 use crate::port::Mode;
-use crate::rate_limiter::RateLimiter;
+use crate::rate_limiter::{Materials, RateLimiters};
 use crate::replay::Replay;
 use crate::sender::Sender;
 use crate::source::{Generator, Source};
@@ -14,7 +14,7 @@ use qcnlab_units::Instant;
 /// What sends.
 pub(super) struct Senders {
     pub(super) flows: IdVec<FlowId, Sender>,
-    pub(super) limiters: IdVec<LimiterId, RateLimiter>,
+    pub(super) limiters: RateLimiters,
     pub(super) adapters: IdVec<AdapterId, Adapter>,
     pub(super) generators: IdVec<GeneratorId, Generator>,
     /// Replays; their events are numbered behind those of the generators.
@@ -23,6 +23,8 @@ pub(super) struct Senders {
     pub(super) probe: bool,
     /// Whether reaction points hear of pauses.
     pub(super) hear_pauses: bool,
+    /// What limiters are made of that are not there from the start.
+    pub(super) materials: Materials,
 }
 
 impl Engine {
@@ -187,7 +189,7 @@ impl Engine {
     /// The pacer of a limiter may release a frame.
     #[inline]
     pub(super) fn release(&mut self, now: Instant, limiter: LimiterId) {
-        let flow = self.senders.limiters[limiter].last_flow;
+        let Some(flow) = self.senders.limiters.get(limiter).map(|limiter| limiter.last_flow) else { return };
         let sender = &self.senders.flows[flow];
         if sender.adapter.is_some() {
             return self.advance_limiter(now, limiter);
@@ -287,7 +289,7 @@ impl Engine {
     /// When a flow that is alone on its link sends next.
     pub(super) fn next_release(&self, now: Instant, flow: FlowId) -> Option<Instant> {
         let sender = &self.senders.flows[flow];
-        sender.next_release(now, &self.senders.limiters[sender.limiter], &self.network.ports[sender.port])
+        sender.next_release(now, self.senders.limiters.get(sender.limiter)?, &self.network.ports[sender.port])
     }
 
     /// The rate of a limiter has changed.

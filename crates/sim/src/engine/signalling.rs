@@ -2,9 +2,11 @@
 //! destinations. It knows no clock: it says when the next signal is heard, and the loop schedules that.
 
 use super::recording::Counted;
+use super::sending::Senders;
 use crate::frame::{Frame, Parts, flag};
 use crate::ids::{ControlFrameId, FlowId, Id, IdVec, LimiterId, PacketId, PathId, PortId};
 use crate::plan::{Feedback, Plan};
+use crate::sender::Sender;
 use qcnlab_schemes::registry::AnyNp;
 use qcnlab_schemes::{Probe, Signal};
 use qcnlab_units::{Bytes, Instant};
@@ -13,9 +15,9 @@ use std::collections::VecDeque;
 /// Feedback on its way, and who answers at destinations.
 pub(super) struct Signalling {
     feedback: Feedback,
-    /// One for each flow, or none at all.
-    notification_points: IdVec<FlowId, AnyNp>,
-    /// Signals on their way to each limiter, in order of arrival, under ideal feedback.
+    /// An entry for each flow, or none at all; a message has one while it lasts.
+    notification_points: IdVec<FlowId, Option<Box<AnyNp>>>,
+    /// Under ideal feedback signals on their way to each limiter, in order of arrival.
     in_flight: IdVec<LimiterId, VecDeque<(Instant, Signal)>>,
     /// What control frames carry, and the entries that are free.
     control_frames: IdVec<ControlFrameId, ControlFrame>,
@@ -31,6 +33,17 @@ pub(super) enum ControlFrame {
     Probe(Probe),
     /// Forward, the head of a packet that was cut.
     Head(PacketId),
+}
+
+impl ControlFrame {
+    /// What counts it if it is lost.
+    pub(super) const fn counts_as_lost(&self) -> Counted {
+        match self {
+            ControlFrame::Signal(_) => Counted::MessageLost,
+            ControlFrame::Probe(_) => Counted::ProbeEnded,
+            ControlFrame::Head(_) => Counted::HeadEnded,
+        }
+    }
 }
 
 /// A signal, and the frame that it answers.
@@ -64,12 +77,16 @@ pub(super) struct UnderWay {
 }
 
 impl Signalling {
-    /// Nothing on its way, in a run with so many limiters.
-    pub(super) fn new(plan: &Plan, limiters: usize) -> Signalling {
+    /// Nothing on its way, in a run with such senders.
+    pub(super) fn new(plan: &Plan, senders: &Senders) -> Signalling {
+        let notifies = plan.scheme.notification_point().is_some();
+        let lasting = |sender: &Sender| !sender.short_lived;
+        let point = |sender| if lasting(sender) { plan.scheme.notification_point().map(Box::new) } else { None };
+        let heard = if plan.feedback == Feedback::Ideal { senders.limiters.len() } else { 0 };
         Signalling {
             feedback: plan.feedback,
-            notification_points: plan.flows.iter().map_while(|_| plan.scheme.notification_point()).collect(),
-            in_flight: (0..limiters).map(|_| VecDeque::new()).collect(),
+            notification_points: senders.flows.iter().filter(|_| notifies).map(point).collect(),
+            in_flight: (0..heard).map(|_| VecDeque::new()).collect(),
             control_frames: IdVec::new(),
             free: Vec::new(),
         }
@@ -89,7 +106,19 @@ impl Signalling {
     /// The notification point of a flow, if its destination answers.
     #[inline(always)]
     pub(super) fn notification_point(&mut self, flow: FlowId) -> Option<&mut AnyNp> {
-        self.notification_points.get_mut(flow)
+        self.notification_points.get_mut(flow)?.as_deref_mut()
+    }
+
+    /// A message begins, and its destination answers by this notification point.
+    pub(super) fn begin(&mut self, flow: FlowId, point: Option<AnyNp>) {
+        if let Some(slot) = self.notification_points.get_mut(flow) {
+            *slot = point.map(Box::new);
+        }
+    }
+
+    /// A message is over, and its notification point is asked no more.
+    pub(super) fn end(&mut self, flow: FlowId) {
+        self.begin(flow, None);
     }
 
     /// A frame that carries a signal, a probe or a head, until somebody takes that.
@@ -129,13 +158,9 @@ impl Signalling {
         self.control_frames[id]
     }
 
-    /// Takes what a control frame carries that is lost; returns what that counts as, and the packet whose head it was.
-    pub(super) fn lose(&mut self, frame: &Frame) -> (Counted, Option<PacketId>) {
-        match self.take(frame) {
-            ControlFrame::Signal(_) => (Counted::MessageLost, None),
-            ControlFrame::Probe(_) => (Counted::ProbeEnded, None),
-            ControlFrame::Head(packet) => (Counted::HeadEnded, Some(packet)),
-        }
+    /// Whether signals are on their way to a limiter under ideal feedback.
+    pub(super) fn reach(&self, limiter: LimiterId) -> bool {
+        self.in_flight.get(limiter).is_some_and(|signals| !signals.is_empty())
     }
 
     /// Ideal feedback: has a signal reach its limiter at `at`. Returns that time if it is now the first to come there.
@@ -218,11 +243,13 @@ mod tests {
         let first = signalling.frame(head(7), leg);
         let second = signalling.frame(ControlFrame::Probe(probe), leg);
         assert_eq!(signalling.under_way(), UnderWay { signals: 0, probes: 1, heads: 1 });
-        assert_eq!(signalling.lose(&first), (Counted::HeadEnded, Some(PacketId::new(7))));
+        let lost = signalling.take(&first);
+        assert!(matches!(lost, ControlFrame::Head(packet) if packet == PacketId::new(7)));
+        assert_eq!(lost.counts_as_lost(), Counted::HeadEnded);
         assert_eq!(signalling.under_way(), UnderWay { signals: 0, probes: 1, heads: 0 });
         let third = signalling.frame(head(8), leg);
         assert_eq!(third.carries(), first.carries());
-        assert_eq!(signalling.lose(&second), (Counted::ProbeEnded, None));
+        assert_eq!(signalling.take(&second).counts_as_lost(), Counted::ProbeEnded);
         assert!(signalling.deliver_at(Instant::ZERO, LimiterId::new(0), Signal::Reflection(1)).is_some());
         assert_eq!(signalling.under_way(), UnderWay { signals: 1, probes: 0, heads: 1 });
     }

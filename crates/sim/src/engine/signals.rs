@@ -35,6 +35,8 @@ impl Engine {
                 let carried = ControlFrame::Signal(SignalOf { signal, sampled: frame, sampled_at: port });
                 let leg = Leg { size, class, path: frame.path(), hop: frame.hop(), direction: flag::REVERSE };
                 let control = self.signalling.frame(carried, leg);
+                let flow = self.network.flow_of(&frame);
+                self.senders.limiters[self.senders.flows[flow].limiter].signals += 1;
                 self.send_reverse(now, control);
             }
         }
@@ -69,6 +71,7 @@ impl Engine {
             self.schedule.set(Event::SignalArrival(limiter), at);
         }
         self.on_signal(now, limiter, &signal);
+        self.senders.end_limiter(limiter, &self.signalling);
     }
 
     /// A signal reaches a reaction point.
@@ -82,6 +85,9 @@ impl Engine {
 
     /// A reaction point wakes up.
     pub(super) fn wake_rp(&mut self, now: Instant, id: LimiterId) {
+        if self.senders.limiters.get(id).is_none_or(|limiter| limiter.driver.wake != now) {
+            return;
+        }
         self.update_limiter(now, id);
         let limiter = &mut self.senders.limiters[id];
         if limiter.driver.wake != now {
@@ -95,6 +101,7 @@ impl Engine {
             self.count_alarm(now, id, after.asked_at);
         }
         self.rp_changed(now, id);
+        self.senders.end_limiter(id, &self.signalling);
     }
 
     /// Carries the state of a reaction point over to its pacer and its wake-up, and sends the probes that it has.

@@ -12,6 +12,7 @@ use crate::testing;
 use qcnlab_schemes::registry::Config;
 use qcnlab_units::{BitRate, Bytes};
 
+mod messages;
 mod queues;
 
 const TEN: BitRate = BitRate::gbps(10);
@@ -93,7 +94,7 @@ fn what_makes_senders_lazy_and_sinks_count() {
         |net: &mut Net| scheme(net, "dcqcn"),
         |net: &mut Net| {
             // Acknowledgements of the other way cross the link to c.
-            let other = Traffic::Tcp { config: testing::connection(Flavour::Reno), total: None };
+            let other = Traffic::Tcp { config: testing::connection(Flavour::Reno).into(), total: None };
             net.link("d", "s", TEN, Span::from_us(1));
             net.flow("c", "d", 0, other);
         },
@@ -114,7 +115,7 @@ fn what_makes_senders_lazy_and_sinks_count() {
     }
     // TCP's acknowledgements answer what comes; they come back to the host, whose sender waits for them.
     let tcp = |net: &mut Net| {
-        net.plan.flows[0].traffic = Traffic::Tcp { config: testing::connection(Flavour::Reno), total: None };
+        net.plan.flows[0].traffic = Traffic::Tcp { config: testing::connection(Flavour::Reno).into(), total: None };
     };
     assert_eq!(lazy_and_counting(tcp), (false, false));
 }
@@ -223,7 +224,7 @@ fn broken(net: &Net, change: impl Fn(&mut Engine)) -> Option<&'static str> {
 fn the_audit_notices_each_false_count() {
     let mut net = star(&["a", "b", "c"]);
     let config = testing::queue_pair(QpRecovery::SelectiveRepeat);
-    let message = net.flow("a", "c", 0, Traffic::Roce { config, total: None });
+    let message = net.flow("a", "c", 0, Traffic::Roce { config: config.into(), total: None });
     net.plan.flows[message as usize].frame = config.payload + config.headers;
     net.flow("b", "c", 0, greedy());
     net.pause("s", 200_000, 30_000, 20_000);

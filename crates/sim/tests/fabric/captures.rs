@@ -75,7 +75,7 @@ fn reports_of_one_instant_keep_their_order() {
 #[test]
 fn segments_and_acknowledgements_of_tcp_have_their_own_numbers() {
     let mut net = line();
-    let flow = net.flow("a", "b", 0, Traffic::Tcp { config: connection(Flavour::Reno), total: None });
+    let flow = net.flow("a", "b", 0, Traffic::Tcp { config: connection(Flavour::Reno).into(), total: None });
     net.plan.flows[flow as usize].frame = Bytes::new(1518);
     net.plan.end = Instant::ZERO + Span::from_us(10);
     let (host, sink) = (net.port("a->s"), net.port("b->s"));
@@ -95,8 +95,8 @@ fn segments_and_acknowledgements_of_tcp_have_their_own_numbers() {
 /// ports are captured, whatever numbers frames carry.
 #[test]
 fn a_capture_changes_nothing() {
-    let roce = Traffic::Roce { config: queue_pair(QpRecovery::SelectiveRepeat), total: None };
-    let tcp = Traffic::Tcp { config: connection(Flavour::NewReno), total: None };
+    let roce = Traffic::Roce { config: queue_pair(QpRecovery::SelectiveRepeat).into(), total: None };
+    let tcp = Traffic::Tcp { config: connection(Flavour::NewReno).into(), total: None };
     for (traffic, frame, scheme) in [(roce, 1048, "none"), (tcp, 1518, "none"), (greedy(), 1500, "fecn")] {
         let mut net = super::two_to_one(Span::from_us(1));
         for host in ["a", "b"] {

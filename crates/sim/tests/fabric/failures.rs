@@ -89,7 +89,8 @@ fn a_flow_takes_another_way_when_routes_converge() {
 fn queue_pairs_repair_what_a_failure_lost() {
     for recovery in [QpRecovery::GoBackN, QpRecovery::SelectiveRepeat] {
         let mut net = line();
-        net.plan.flows[0].traffic = Traffic::Roce { config: queue_pair(recovery), total: Some(Bytes::new(1_000_000)) };
+        net.plan.flows[0].traffic =
+            Traffic::Roce { config: queue_pair(recovery).into(), total: Some(Bytes::new(1_000_000)) };
         net.plan.flows[0].frame = Bytes::new(1048);
         for (until, timeouts) in [(500, false), (1200, true)] {
             net.plan.failures = vec![failure(&net, "s->b", 300, until)];
@@ -233,7 +234,7 @@ fn round_robin_sends_as_much_by_each_way() {
 fn recycled_ways_leave_a_link_that_fails() {
     let mut net = two_ways();
     let config = queue_pair(QpRecovery::SelectiveRepeat);
-    net.flow("a", "b", 0, Traffic::Roce { config, total: None });
+    net.flow("a", "b", 0, Traffic::Roce { config: config.into(), total: None });
     net.plan.flows[0].paths = vec![way(&net, "m"), way(&net, "n")];
     net.plan.flows[0].frame = Bytes::new(1048);
     net.plan.failures = vec![failure(&net, "s->n", 1000, 10_000)];
@@ -270,7 +271,7 @@ proptest! {
         };
         let config = queue_pair(if classes { QpRecovery::GoBackN } else { QpRecovery::SelectiveRepeat });
         for (from, to, total) in [("a", "c", None), ("b", "c", Some(Bytes::new(800_000))), ("b", "d", None)] {
-            let flow = net.flow(from, to, 3, Traffic::Roce { config, total });
+            let flow = net.flow(from, to, 3, Traffic::Roce { config: config.into(), total });
             let paths = vec![by(&net, from, to, "m"), by(&net, from, to, "n")];
             let one = vec![paths[usize::from(flow == 1)].clone()];
             let plan = &mut net.plan.flows[flow as usize];

@@ -56,8 +56,8 @@ fn messages_without_room_are_lost() {
 /// Acknowledgements that are lost are made good by the next one, or by a timeout.
 #[test]
 fn acknowledgements_without_room_are_lost() {
-    let tcp = || Traffic::Tcp { config: connection(Flavour::NewReno), total: None };
-    let roce = || Traffic::Roce { config: queue_pair(QpRecovery::SelectiveRepeat), total: None };
+    let tcp = || Traffic::Tcp { config: connection(Flavour::NewReno).into(), total: None };
+    let roce = || Traffic::Roce { config: queue_pair(QpRecovery::SelectiveRepeat).into(), total: None };
     for (of_a, of_b) in [(tcp(), tcp()), (roce(), roce())] {
         let mut net = crowded(of_a, of_b);
         for flow in &mut net.plan.flows[..2] {
@@ -87,7 +87,8 @@ fn probes_without_room_end() {
 /// room either. The sender hears of the others.
 #[test]
 fn heads_without_room_end() {
-    let roce = || Traffic::Roce { config: queue_pair(QpRecovery::SelectiveRepeat), total: Some(Bytes::new(500_000)) };
+    let roce =
+        || Traffic::Roce { config: queue_pair(QpRecovery::SelectiveRepeat).into(), total: Some(Bytes::new(500_000)) };
     let mut net = crowded(roce(), roce());
     let (forward, switch) = (net.port("s->c") as usize, net.node("s") as usize);
     net.plan.flows.iter_mut().for_each(|flow| flow.frame = Bytes::new(1048));

@@ -29,7 +29,8 @@ fn three_packets() -> (Net, Listener<Written>) {
     }
     for (host, packets, start) in [("a", 2, 0), ("b", 1, 100)] {
         let config = queue_pair(QpRecovery::SelectiveRepeat);
-        let flow = net.flow(host, "c", 3, Traffic::Roce { config, total: Some(Bytes::new(packets * 1000)) });
+        let flow =
+            net.flow(host, "c", 3, Traffic::Roce { config: config.into(), total: Some(Bytes::new(packets * 1000)) });
         let flow = &mut net.plan.flows[flow as usize];
         (flow.frame, flow.start) = (Bytes::new(1048), Instant::ZERO + Span::from_ns(start));
     }
@@ -137,7 +138,7 @@ fn telemetry_that_nobody_reads_is_not_written() {
     let run = |stamps| {
         let mut net = super::two_to_one(Span::from_us(1));
         for host in ["a", "b"] {
-            net.flow(host, "c", 3, Traffic::Tcp { config: connection(Flavour::NewReno), total: None });
+            net.flow(host, "c", 3, Traffic::Tcp { config: connection(Flavour::NewReno).into(), total: None });
         }
         net.plan.flows.iter_mut().for_each(|flow| flow.frame = Bytes::new(1518));
         let port = net.port("s->c") as usize;

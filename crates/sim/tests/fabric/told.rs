@@ -36,7 +36,7 @@ fn two_messages() -> (Net, Listener<(u64, Heard)>) {
 
 fn message(net: &mut Net, from: &str) {
     let total = Some(Bytes::new(1_000_000));
-    let flow = net.flow(from, "c", 3, Traffic::Roce { config: queue_pair(QpRecovery::SelectiveRepeat), total });
+    let flow = net.flow(from, "c", 3, Traffic::Roce { config: queue_pair(QpRecovery::SelectiveRepeat).into(), total });
     net.plan.flows[flow as usize].frame = Bytes::new(1048);
 }
 
@@ -77,7 +77,7 @@ fn each_mark_of_an_acknowledgement_is_told_of() {
     }
     let mut net = two_to_one(Span::from_us(1));
     let config = QpConfig { ack_every: 4, ..queue_pair(QpRecovery::GoBackN) };
-    let flow = net.flow("a", "c", 3, Traffic::Roce { config, total: Some(Bytes::new(10_000)) });
+    let flow = net.flow("a", "c", 3, Traffic::Roce { config: config.into(), total: Some(Bytes::new(10_000)) });
     net.plan.flows[flow as usize].frame = Bytes::new(1048);
     let port = net.port("s->c") as usize;
     net.plan.ports[port].watched = true;
@@ -95,7 +95,7 @@ fn packets_keep_the_gap_that_is_permitted() {
     let received = |gap: Span| {
         let mut net = two_to_one(Span::from_us(1));
         let config = queue_pair(QpRecovery::GoBackN);
-        let flow = net.flow("a", "c", 3, Traffic::Roce { config, total: Some(Bytes::new(3000)) });
+        let flow = net.flow("a", "c", 3, Traffic::Roce { config: config.into(), total: Some(Bytes::new(3000)) });
         net.plan.flows[flow as usize].frame = Bytes::new(1048);
         let mut listener: Listener<()> = Listener::new(EventKinds::NONE, |_, _, _| ());
         listener.gap = gap;
@@ -118,7 +118,7 @@ fn timeouts_are_told_of_and_nothing_else() {
     let timeouts = |octets: u64, capacity: u64| {
         let mut net = two_to_one(Span::from_us(1));
         let config = queue_pair(QpRecovery::GoBackN);
-        let flow = net.flow("a", "c", 3, Traffic::Roce { config, total: Some(Bytes::new(octets)) });
+        let flow = net.flow("a", "c", 3, Traffic::Roce { config: config.into(), total: Some(Bytes::new(octets)) });
         net.plan.flows[flow as usize].frame = Bytes::new(1048);
         let port = net.port("s->c") as usize;
         net.plan.ports[port].capacity = Some(Bytes::new(capacity));
@@ -175,7 +175,7 @@ fn a_packet_that_comes_early_is_no_sign_of_loss() {
         }
         let reordering_window = Span::from_us(wait);
         let config = QpConfig { reordering_threshold, reordering_window, ..queue_pair(QpRecovery::SelectiveRepeat) };
-        let flow = net.flow("a", "b", 3, Traffic::Roce { config, total: Some(Bytes::new(100_000)) });
+        let flow = net.flow("a", "b", 3, Traffic::Roce { config: config.into(), total: Some(Bytes::new(100_000)) });
         net.plan.flows[flow as usize].frame = Bytes::new(1048);
         let ways = ["m", "n"].map(|by| {
             ["a->s", &format!("s->{by}"), &format!("{by}->t"), "t->b"].iter().map(|port| net.port(port)).collect()

@@ -17,7 +17,7 @@ fn incast(recovery: QpRecovery, trim: bool) -> Net {
     let mut net = two_to_one(Span::from_us(1));
     for host in ["a", "b"] {
         let total = Some(Bytes::new(1_000_000));
-        let flow = net.flow(host, "c", 3, Traffic::Roce { config: queue_pair(recovery), total });
+        let flow = net.flow(host, "c", 3, Traffic::Roce { config: queue_pair(recovery).into(), total });
         net.plan.flows[flow as usize].frame = Bytes::new(1048);
     }
     let port = net.port("s->c") as usize;
@@ -105,7 +105,8 @@ fn answers(recovery: QpRecovery, trim: bool) -> Vec<(u64, u32, bool)> {
     let mut net = Net::new(&["a", "c", "s"]);
     net.link("a", "s", BitRate::gbps(10), Span::from_us(1));
     net.link("s", "c", BitRate::gbps(4), Span::from_us(1));
-    let flow = net.flow("a", "c", 3, Traffic::Roce { config: queue_pair(recovery), total: Some(Bytes::new(4000)) });
+    let flow =
+        net.flow("a", "c", 3, Traffic::Roce { config: queue_pair(recovery).into(), total: Some(Bytes::new(4000)) });
     net.plan.flows[flow as usize].frame = Bytes::new(1048);
     let (output, receiver, switch) = (net.port("s->c") as usize, net.port("c->s"), net.node("s") as usize);
     net.plan.ports[output].capacity = Some(Bytes::new(1048));
@@ -148,7 +149,7 @@ fn a_head_goes_on_over_further_switches() {
         net.link(from, to, BitRate::gbps(rate), Span::from_us(1));
     }
     let config = queue_pair(QpRecovery::SelectiveRepeat);
-    let flow = net.flow("a", "c", 3, Traffic::Roce { config, total: Some(Bytes::new(4000)) });
+    let flow = net.flow("a", "c", 3, Traffic::Roce { config: config.into(), total: Some(Bytes::new(4000)) });
     net.plan.flows[flow as usize].frame = Bytes::new(1048);
     let (output, receiver, switch) = (net.port("s->t") as usize, net.port("c->t"), net.node("s") as usize);
     net.plan.ports[output].capacity = Some(Bytes::new(1048));
@@ -162,7 +163,7 @@ fn a_head_goes_on_over_further_switches() {
 /// as at a switch that cuts nothing.
 #[test]
 fn only_packets_are_cut() {
-    for traffic in [Traffic::Tcp { config: connection(Flavour::NewReno), total: None }, greedy()] {
+    for traffic in [Traffic::Tcp { config: connection(Flavour::NewReno).into(), total: None }, greedy()] {
         let run = |trims: bool| {
             let mut net = incast(QpRecovery::SelectiveRepeat, trims);
             net.plan.flows.iter_mut().for_each(|flow| flow.traffic = traffic.clone());
@@ -190,7 +191,7 @@ fn heads_leave_the_link_to_packets_but_for_their_share() {
         }
         for host in &senders {
             let config = queue_pair(QpRecovery::SelectiveRepeat);
-            let flow = net.flow(host, "c", 3, Traffic::Roce { config, total: None });
+            let flow = net.flow(host, "c", 3, Traffic::Roce { config: config.into(), total: None });
             net.plan.flows[flow as usize].frame = Bytes::new(1048);
         }
         let port = net.port("s->c") as usize;

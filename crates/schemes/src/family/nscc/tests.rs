@@ -40,7 +40,7 @@ impl Stream {
 
     /// At `at` us so many octets in order, the newest sent 12 us and the delay before.
     fn hear(&mut self, at: u64, octets: u64, delay: u64, marked: bool) {
-        self.flight.acknowledged = self.flight.acknowledged + Bytes::new(octets);
+        self.flight.acknowledged += Bytes::new(octets);
         let sent_at = us(at - 12 - delay);
         let newly = Bytes::new(octets);
         let ack = Acknowledgement { newly, packets: 1, marked: u32::from(marked), sent_at, path: 0, hops: &[] };

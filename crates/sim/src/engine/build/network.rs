@@ -111,6 +111,8 @@ fn routes(plan: &Plan) -> (Routes, IdVec<SinkId, Vec<FlowId>>) {
         acknowledged: plan.flows.iter().any(|flow| flow.traffic.acknowledged()),
         inputs: Vec::new(),
     };
+    routes.paths.reserve(plan.all_paths().count());
+    let mut starts: HashMap<&[u32], u32> = HashMap::new();
     let mut sink_of: HashMap<u32, SinkId> = HashMap::new();
     let mut sinks: IdVec<SinkId, Vec<FlowId>> = IdVec::new();
     let mut members: Vec<(SinkId, u32)> = Vec::with_capacity(plan.flows.len());
@@ -129,12 +131,16 @@ fn routes(plan: &Plan) -> (Routes, IdVec<SinkId, Vec<FlowId>>) {
         assert!(path.len() < 255, "a path has at most 254 links");
         let ends = |path: &Vec<u32>| (path[0], path.last().copied());
         assert!(ends(path) == ends(&flow.paths[0]), "paths share first and last link");
-        let start = routes.ports.len() as u32;
+        let next = routes.ports.len() as u32;
+        let start = *starts.entry(path).or_insert(next);
         let [first, last] = [path[0], path[path.len() - 1]].map(|port| &plan.ports[port as usize]);
         let (source, destination) = (NodeId::new(first.from), NodeId::new(last.to));
         let (flow, len) = (FlowId::new(number), path.len() as u8);
         routes.paths.push(Path { start, flow, sink, member, source, destination, len });
-        routes.ports.extend(path.iter().copied().map(PortId::new));
+        if start < next {
+            continue;
+        }
+        routes.ports.extend(path.iter().copied().map(PortId::new).chain([END]));
         // Nothing travels back over a link without a peer.
         let back = |port: &u32| plan.ports[*port as usize].peer.map_or(END, PortId::new);
         let forward = path.iter().copied().map(PortId::new).chain([END]);
@@ -276,7 +282,7 @@ impl Network {
     /// For each port of each path, finds the input buffers that hold the frames queued there.
     fn find_hop_inputs(&mut self) {
         let input = |port: PortId| -> Option<InputId> { self.ports[port].input() };
-        let reverse = |port: &PortId| self.links[*port].reverse.and_then(input);
+        let reverse = |port: &PortId| if *port == END { None } else { self.links[*port].reverse.and_then(input) };
         let mut inputs: Vec<HopInputs> =
             self.routes.ports.iter().map(|port| HopInputs { forward: None, reverse: reverse(port) }).collect();
         for path in self.routes.paths.iter() {
@@ -358,12 +364,12 @@ mod tests {
         net.plan.feedback = Feedback::Frames { size: Bytes::new(64), class: 7 };
         let mut config = testing::queue_pair(QpRecovery::SelectiveRepeat);
         config.ack_class = Some(5);
-        let flow = net.flow("a", "b", 3, Traffic::Roce { config, total: None }) as usize;
+        let flow = net.flow("a", "b", 3, Traffic::Roce { config: config.into(), total: None }) as usize;
         assert_eq!(carried(&net), [[1 << 3; 3], [1 << 5; 3]]);
         net.plan.scheme = Config::find("qcn", None).unwrap();
         assert_eq!(carried(&net), [[1 << 3; 3], [1 << 5 | 1 << 7; 3]]);
         config.ack_class = Some(7);
-        net.plan.flows[flow].traffic = Traffic::Roce { config, total: None };
+        net.plan.flows[flow].traffic = Traffic::Roce { config: config.into(), total: None };
         assert_eq!(carried(&net), [[1 << 3; 3], [1 << 7; 3]]);
         for (of_s, of_t) in [(5, 6), (6, 6)] {
             for (switch, class) in [("s", of_s), ("t", of_t)] {
@@ -404,7 +410,7 @@ mod tests {
         let mut net = line();
         let mut config = testing::queue_pair(QpRecovery::SelectiveRepeat);
         config.ack_class = Some(2);
-        net.flow("a", "b", 3, Traffic::Roce { config, total: None });
+        net.flow("a", "b", 3, Traffic::Roce { config: config.into(), total: None });
         let mut ports = vec![DomainPort::NEUTRAL; net.plan.ports.len()];
         ports[net.port("s->t") as usize].remaps[3] = 2;
         ports[net.port("t->s") as usize].remaps[2] = 4;

@@ -3,34 +3,44 @@
 use super::super::Engine;
 use super::super::sending::Senders;
 use crate::adapter::Adapter;
-use crate::ids::{AdapterId, FlowId, Id, IdVec, PathId, PortId};
-use crate::plan::{GeneratorPlan, Plan, ReplayPlan};
+use crate::ids::{AdapterId, FlowId, Id, IdVec, LimiterId, PathId, PortId};
+use crate::plan::{FlowPlan, GeneratorPlan, Plan, ReplayPlan, Traffic};
 use crate::port::Mode;
-use crate::rate_limiter::RateLimiter;
+use crate::rate_limiter::{Materials, RateLimiters};
 use crate::replay::Replay;
 use crate::sender::Sender;
 use crate::source::{Generator, Source};
+use qcnlab_schemes::registry::Config;
 use qcnlab_schemes::{Dice, EventKind, Purpose, ReactionPoint};
-use qcnlab_units::Instant;
+use qcnlab_units::{Instant, Span};
 use std::collections::HashMap;
 
 /// The senders of a plan, without adapters.
-pub(super) fn senders(plan: &Plan) -> Senders {
+pub(super) fn senders(plan: &Plan, materials: Materials) -> Senders {
+    let short_lived = short_lived(plan, &materials);
     let mut first_path = 0;
     let mut flows = IdVec::new();
-    let mut limiters = IdVec::new();
+    flows.reserve(plan.flows.len());
+    let mut limiters = RateLimiters::with_room(plan.flows.len());
     let mut later = vec![false; plan.flows.len()];
     plan.reroutes.iter().for_each(|each| later[each.flow as usize] |= each.paths.len() > 1);
     let mut waits = vec![false; plan.flows.len()];
     plan.dependencies.iter().for_each(|each| waits[each.flow as usize] = true);
-    for ((flow, later), waits) in plan.flows.iter().zip(later).zip(waits) {
-        let start = Sender::start(plan, flow);
+    for (((flow, later), waits), short_lived) in plan.flows.iter().zip(later).zip(waits).zip(short_lived) {
+        let id = flows.next_id();
         if flow.limiter as usize == limiters.len() {
-            limiters.push(RateLimiter::new(plan, flow, flows.next_id(), start));
+            if short_lived {
+                limiters.push_planned(id);
+            } else {
+                limiters.push(materials.limiter(flow, id));
+            }
         }
         assert!((flow.limiter as usize) < limiters.len(), "limiters are numbered from 0 without gaps");
-        let begins = if waits { Instant::NEVER } else { start };
-        let mut sender = Sender::new(plan, flow, begins, PathId::new(first_path), later || flow.paths.len() > 1);
+        let begins = if waits { Instant::NEVER } else { materials.start(flow) };
+        let source = if short_lived { Source::Planned } else { Source::new(flow, begins) };
+        let several = later || flow.paths.len() > 1;
+        let mut sender = Sender::new(plan, flow, (begins, source), PathId::new(first_path), several);
+        sender.short_lived = short_lived;
         if let Source::Roce(pair) = &mut sender.source
             && flow.controlled
         {
@@ -39,12 +49,29 @@ pub(super) fn senders(plan: &Plan) -> Senders {
         flows.push(sender);
         first_path += flow.paths.len() as u32;
     }
-    let probe = limiters.iter().any(|limiter: &RateLimiter| limiter.driver.rp.capabilities().sends_probes);
+    let probe = limiters.live().any(|limiter| limiter.driver.rp.capabilities().sends_probes);
     let hears = |sender: &Sender| matches!(&sender.source, Source::Roce(pair) if pair.hears(EventKind::Pause));
     let hear_pauses = flows.iter().any(hears);
     let generators = plan.generators.iter().map(|each| generator(plan, each)).collect();
     let replays = plan.replays.iter().map(replay).collect();
-    Senders { flows, limiters, adapters: IdVec::new(), generators, replays, probe, hear_pauses }
+    Senders { flows, limiters, adapters: IdVec::new(), generators, replays, probe, hear_pauses, materials }
+}
+
+/// For each flow whether its queue pair and its limiter are there only from when it begins until it is over: it is a
+/// message with a limiter of its own, and nobody asks for its rate or tells its reaction point anything outside that.
+fn short_lived(plan: &Plan, materials: &Materials) -> Vec<bool> {
+    let of = |flow: &FlowPlan| matches!(flow.traffic, Traffic::Roce { total: Some(_), .. });
+    let told = || {
+        let message = plan.flows.iter().find(|flow| of(flow))?;
+        Some(materials.limiter(message, FlowId::new(0)).driver.rp.capabilities())
+    };
+    let observed = plan.record.rates_every > Span::ZERO || plan.domain.is_some();
+    let all = !observed
+        && !matches!(plan.scheme, Config::Foreign(_))
+        && told().is_some_and(|told| !told.sends_probes && !told.events.contains(EventKind::Pause));
+    let mut sharing: IdVec<LimiterId, u32> = plan.flows.iter().map(|_| 0).collect();
+    plan.flows.iter().for_each(|flow| sharing[LimiterId::new(flow.limiter)] += 1);
+    plan.flows.iter().map(|flow| all && of(flow) && sharing[LimiterId::new(flow.limiter)] == 1).collect()
 }
 
 fn replay(each: &ReplayPlan) -> Replay {

@@ -132,7 +132,7 @@ fn a_sender_has_a_link_of_one_class_to_itself() {
     let mode = |trims: bool| {
         let mut net = star(&["a", "c"]);
         let config = testing::queue_pair(QpRecovery::SelectiveRepeat);
-        net.flow("a", "c", 0, Traffic::Roce { config, total: None });
+        net.flow("a", "c", 0, Traffic::Roce { config: config.into(), total: None });
         net.pause("s", 200_000, 30_000, 20_000);
         node(&mut net, "s").trim = trims.then_some(TrimPlan { size: Bytes::new(64), class: 7, share: 1000 });
         Engine::new(&net.plan).network.ports[port_id(&net, "a->s")].mode()
