@@ -40,7 +40,7 @@ PHASES = {
         r"|schemes/src/driver/"
     ),
     "ports, links": (
-        r"sim/src/(engine/(arriving|hop|enqueueing|network|domain|failures|losses|trimming)|port|frame|path_choice|reps|wred)"
+        r"sim/src/(engine/(adaptive|arriving|hop|enqueueing|network|domain|failures|losses|trimming)|port|frame|path_choice|reps|wred)"
         r"\.rs"
     ),
     "priority queues": (
