@@ -77,7 +77,7 @@ def main() -> None:
     config = (ROOT / "docs/site/zensical.toml").read_text(encoding="utf-8")
     nav = json.dumps(navigation())
     (SITE / "zensical.toml").write_text(config.replace('"@NAV@"', inline(json.loads(nav))))
-    command = [Path(sys.executable).with_name("zensical"), "build", "--strict", "--clean"]
+    command = [str(Path(sys.executable).with_name("zensical")), "build", "--strict", "--clean"]
     subprocess.run(command, cwd=SITE, check=True, stdout=subprocess.DEVNULL)
     vendor()
     clock.tell("zensical")
@@ -190,14 +190,14 @@ def reference() -> None:
     write(PAGES / "docs/reference/commands.md", "\n".join(parts))
     parts = ["# Metrics\n"]
     for entry in catalogue.metrics():
-        unit = f" ({entry['unit']})" if entry["unit"] else ""
-        source = f" *{entry['source']}*" if entry["source"] else ""
-        parts.append(f"`{entry['name']}`{unit}: **{entry['title']}**. {entry['about']}{source}\n")
+        unit = f" ({entry.unit})" if entry.unit else ""
+        source = f" *{entry.source}*" if entry.source else ""
+        parts.append(f"`{entry.name}`{unit}: **{entry.title}**. {entry.about}{source}\n")
     write(PAGES / "docs/reference/metrics.md", "\n".join(parts))
     parts = ["# Words of the field\n", "`qcnlab explain WORD` prints these.\n"]
-    for word in sorted(words(), key=lambda each: str(each["name"]).lower()):
-        also = f" ({', '.join(word['also'])})" if word["also"] else ""
-        parts.append(f"**{word['name']}**{also}: {word['about']}\n")
+    for word in sorted(words(), key=lambda each: each.name.lower()):
+        also = f" ({', '.join(word.also)})" if word.also else ""
+        parts.append(f"**{word.name}**{also}: {word.about}\n")
     write(PAGES / "docs/reference/words.md", "\n".join(parts))
     listed = qcnlab("list parameters", SITE)
     write(PAGES / "docs/reference/parameters.md", f"# Parameters\n\n```text\n{listed}```\n")
