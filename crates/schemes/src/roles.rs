@@ -220,10 +220,16 @@ pub trait ReactionPoint {
     }
 
     /// The time asked for by [`next_wake`](Self::next_wake) has come.
-    fn on_wake(&mut self, now: Instant, dice: &mut Dice);
+    #[inline]
+    fn on_wake(&mut self, now: Instant, dice: &mut Dice) {
+        let _ = (now, dice);
+    }
 
     /// Returns when to be woken; [`Instant::NEVER`] for not at all.
-    fn next_wake(&self) -> Instant;
+    #[inline]
+    fn next_wake(&self) -> Instant {
+        Instant::NEVER
+    }
 
     /// Returns a probe to send now, if one is due. Called with [`RpCapabilities::sends_probes`] only, after each of the
     /// calls above that take a `now`. The probe leaves before the frames that wait behind the limiter.

@@ -89,15 +89,8 @@ impl ReactionPoint for NoControlRp {
 
     fn on_signal(&mut self, _: Instant, _: &Signal, _: &mut Dice) {}
 
-    fn on_wake(&mut self, _: Instant, _: &mut Dice) {}
-
     fn capabilities(&self) -> RpCapabilities {
         RpCapabilities::UNLIMITED
-    }
-
-    #[inline]
-    fn next_wake(&self) -> Instant {
-        Instant::NEVER
     }
 
     #[inline]

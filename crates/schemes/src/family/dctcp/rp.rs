@@ -177,13 +177,6 @@ impl ReactionPoint for DctcpRp {
         }
     }
 
-    fn on_wake(&mut self, _: Instant, _: &mut Dice) {}
-
-    #[inline]
-    fn next_wake(&self) -> Instant {
-        Instant::NEVER
-    }
-
     #[inline]
     fn limit(&self) -> Option<BitRate> {
         match self.state {

@@ -13,6 +13,8 @@ use qcnlab_units::{BitRate, Bytes, Instant, Span};
 const REFERENCE_BDP: f64 = 150_000.0;
 /// The round-trip time that it has, ps.
 const REFERENCE_RTT: f64 = 12e6;
+/// What a late packet without a mark counts as in the mean delay, smallest round-trip times.
+const UNMARKED: f64 = 0.25;
 
 /// The reaction point.
 #[derive(Clone, Debug)]
@@ -131,7 +133,7 @@ impl NsccRp {
 
     /// Takes a delay into the mean. One without a mark and beyond the target does not say how long queues are that mark.
     fn average(&mut self, delay: f64, marked: bool) {
-        let sample = if !marked && delay > self.scaled.target { 0.25 * self.base_rtt.ps() as f64 } else { delay };
+        let sample = if !marked && delay > self.scaled.target { UNMARKED * self.base_rtt.ps() as f64 } else { delay };
         self.mean_delay += self.params.delay_share * (sample - self.mean_delay);
     }
 
@@ -298,13 +300,6 @@ impl ReactionPoint for NsccRp {
             }
             _ => {}
         }
-    }
-
-    fn on_wake(&mut self, _: Instant, _: &mut Dice) {}
-
-    #[inline]
-    fn next_wake(&self) -> Instant {
-        Instant::NEVER
     }
 
     #[inline]

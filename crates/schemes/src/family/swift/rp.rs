@@ -128,13 +128,6 @@ impl ReactionPoint for SwiftRp {
         }
     }
 
-    fn on_wake(&mut self, _: Instant, _: &mut Dice) {}
-
-    #[inline]
-    fn next_wake(&self) -> Instant {
-        Instant::NEVER
-    }
-
     #[inline]
     fn limit(&self) -> Option<BitRate> {
         None

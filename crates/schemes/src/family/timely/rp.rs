@@ -149,13 +149,6 @@ impl ReactionPoint for TimelyRp {
         }
     }
 
-    fn on_wake(&mut self, _: Instant, _: &mut Dice) {}
-
-    #[inline]
-    fn next_wake(&self) -> Instant {
-        Instant::NEVER
-    }
-
     #[inline]
     fn limit(&self) -> Option<BitRate> {
         Some(self.rate)
