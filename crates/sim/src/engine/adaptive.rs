@@ -22,12 +22,19 @@ use crate::source::Source;
 use qcnlab_schemes::{Dice, Purpose};
 use std::collections::HashMap;
 
-/// What the switches of a run draw and remember.
+/// The ways of a run that switches choose from, and what they draw and remember.
 pub(super) struct Adaptive {
-    choice: QueueChoice,
-    dice: Vec<Dice>,
     /// By a path and a hop of it, the links that lead on from there, each with a path that takes it.
     ways: HashMap<(PathId, u8), Vec<(PortId, PathId)>>,
+    /// The links of a choice, while it is made.
+    links: Vec<PortId>,
+    chooser: Chooser,
+}
+
+/// What the switches of a run draw and remember.
+struct Chooser {
+    choice: QueueChoice,
+    dice: Vec<Dice>,
     /// The shortest queues of the last choice among the same links.
     remembered: HashMap<Vec<PortId>, Vec<PortId>>,
 }
@@ -38,9 +45,12 @@ impl Adaptive {
         let PathChoice::ShortestQueue(choice) = plan.path_choice else { return None };
         let dice = |name: &str| Dice::new(plan.seed, plan.replication, name, Purpose::Path);
         let dice = plan.nodes.iter().map(|node| dice(&node.name)).collect();
-        Some(Box::new(Adaptive { choice, dice, ways: HashMap::new(), remembered: HashMap::new() }))
+        let chooser = Chooser { choice, dice, remembered: HashMap::new() };
+        Some(Box::new(Adaptive { ways: HashMap::new(), links: Vec::new(), chooser }))
     }
+}
 
+impl Chooser {
     /// Which of several links takes a frame, told how long their queues are.
     fn shortest(&mut self, switch: NodeId, links: &[PortId], queue: impl Fn(PortId) -> u64) -> PortId {
         let dice = &mut self.dice[switch.number() as usize];
@@ -65,7 +75,10 @@ impl Adaptive {
                     kept.push(port);
                 }
             }
-            self.remembered.insert(links.to_vec(), kept);
+            match self.remembered.get_mut(links) {
+                Some(last) => *last = kept,
+                None => drop(self.remembered.insert(links.to_vec(), kept)),
+            }
         }
         chosen
     }
@@ -78,6 +91,7 @@ impl Engine {
     pub(super) fn adapt(&mut self, next: PortId, frame: &mut Frame) -> PortId {
         let Engine { network, senders, adaptive, .. } = self;
         let Some(adaptive) = adaptive else { return next };
+        let Adaptive { ways, links, chooser } = &mut **adaptive;
         let (own, hop) = (frame.path(), frame.hop());
         let flow = network.routes.paths[own].flow;
         let sender = &senders.flows[flow];
@@ -86,7 +100,7 @@ impl Engine {
         if own.number().checked_sub(first).is_none_or(|path| path >= paths) {
             return next;
         }
-        let ways = adaptive.ways.entry((own, hop)).or_insert_with(|| {
+        let ways = ways.entry((own, hop)).or_insert_with(|| {
             let (routes, hop) = (&network.routes, usize::from(hop));
             let mut ways: Vec<(PortId, PathId)> = Vec::new();
             for path in (first..first + paths).map(PathId::new) {
@@ -101,16 +115,15 @@ impl Engine {
         if ways.len() < 2 {
             return next;
         }
-        let ways = ways.clone();
-        let links: Vec<PortId> =
-            ways.iter().map(|(port, _)| *port).filter(|port| !network.ports[*port].is_down()).collect();
+        links.clear();
+        links.extend(ways.iter().map(|(port, _)| *port).filter(|port| !network.ports[*port].is_down()));
         let [first_link, ..] = links[..] else { return next };
         let class = frame.class();
         let queue = |port: PortId| match network.ports[port].mode() {
             Mode::Queues(queues) => network.queues[queues].of_class(class).octets,
             _ => unreachable!("a port that is chosen by its queue has priority queues"),
         };
-        let chosen = adaptive.shortest(network.links[first_link].from, &links, queue);
+        let chosen = chooser.shortest(network.links[first_link].from, links, queue);
         let path = ways.iter().find(|(port, _)| *port == chosen).map_or(own, |(_, path)| *path);
         frame.set_path(path);
         if frame.is(flag::SEGMENT) && matches!(senders.flows[flow].source, Source::Roce(_)) {
@@ -125,14 +138,14 @@ mod tests {
     use super::*;
     use crate::net::Net;
 
-    fn adaptive(samples: Option<u32>, memory: u32) -> Adaptive {
+    fn adaptive(samples: Option<u32>, memory: u32) -> Chooser {
         let mut net = Net::new(&["s"]);
         net.plan.path_choice = PathChoice::ShortestQueue(QueueChoice { samples, memory });
-        *Adaptive::new(&net.plan).expect("switches choose")
+        Adaptive::new(&net.plan).expect("switches choose").chooser
     }
 
     /// The links chosen, one frame after another, where the queue of link n holds `queues[n]` octets.
-    fn chosen(adaptive: &mut Adaptive, queues: &[u64], frames: usize) -> Vec<usize> {
+    fn chosen(adaptive: &mut Chooser, queues: &[u64], frames: usize) -> Vec<usize> {
         let links: Vec<PortId> = (0..queues.len() as u32).map(PortId::new).collect();
         let queue = |port: PortId| queues[port.number() as usize];
         (0..frames).map(|_| adaptive.shortest(NodeId::new(0), &links, queue).number() as usize).collect()
