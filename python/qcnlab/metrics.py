@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from qcnlab import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +89,25 @@ def texts(fact: str) -> dict[str, str]:
 def never(name: str) -> str:
     """Return what is said of a metric that a run has no value of."""
     return texts("never").get(name, "none")
+
+
+def where_to_look(name: str, known: Iterable[str]) -> str:
+    """Return what to do about a metric that is not there: the one nearest in spelling, the list.
+
+    Parameters
+    ----------
+    name : str
+        As it was asked for.
+    known : iterable of str
+        Those that there are.
+
+    Examples
+    --------
+    >>> where_to_look("dropz", ["jain", "drops"])
+    'did you mean drops? `qcnlab list metrics` has them all'
+    """
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, sorted(known), n=1)
+    meant = f"did you mean {near[0]}? " if near else ""
+    return f"{meant}`qcnlab list metrics` has them all"

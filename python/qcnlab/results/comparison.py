@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from qcnlab import _core, catalogue
 from qcnlab.errors import AnalysisError, FolderError
 from qcnlab.files.folders import read_json, write_json
-from qcnlab.metrics import having
+from qcnlab.metrics import having, where_to_look
 from qcnlab.printing import markup, text
 from qcnlab.runs import applicable, endings, intervals
 from qcnlab.runs.flow_level import is_flow_level, notes, require_packets
@@ -76,16 +76,10 @@ class Comparison:
             if not labels and is_flow_level(result.summary):
                 self.labels[number] += " (flow level)"
         self.metrics = list(metrics) or self._shown()
-        from difflib import get_close_matches
-
         known = {entry.name for entry in catalogue.metrics()}
         for name in self.metrics:
             if name not in known:
-                near = get_close_matches(name, sorted(known), n=1)
-                meant = f"did you mean {near[0]}? " if near else ""
-                raise AnalysisError(
-                    f"there is no metric '{name}'; {meant}`qcnlab list metrics` has them"
-                )
+                raise AnalysisError(f"there is no metric '{name}'; {where_to_look(name, known)}")
             for label, result in zip(self.labels, self.results, strict=True):
                 if metrics and name not in having("ending"):
                     require_packets(result.summary, f"metric {name}")

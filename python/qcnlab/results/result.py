@@ -108,13 +108,9 @@ class Result(Recorded):
             return median(known) if known else None
         metrics = self._summary["metrics"]
         if name not in metrics:
-            from difflib import get_close_matches
+            from qcnlab.metrics import where_to_look
 
-            near = get_close_matches(name, metrics, n=1)
-            meant = f"did you mean {near[0]}? " if near else ""
-            raise KeyError(
-                f"this run has no metric {name!r}; {meant}`qcnlab list metrics` has them all"
-            )
+            raise KeyError(f"this run has no metric {name!r}; {where_to_look(name, metrics)}")
         middle: float | None = metrics[name]["median"]
         return middle
 
