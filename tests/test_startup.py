@@ -60,7 +60,7 @@ STARTS: dict[str, tuple[int, int, set[str]]] = {
     "explain Q_EQ": (0, 190, HEAVY),
     "explain no-such-name": (2, 190, HEAVY),
     "schema": (0, 180, HEAVY),
-    f"run {STAR} {SHORT}": (0, 490, HEAVY - {"polars"}),
+    f"run {STAR} {SHORT}": (0, 250, HEAVY),
     "sweep no-such-scenario --vary seed=1,2": (2, 230, HEAVY),
     "tune no-such-scenario --vary scheme.cp.w=1..8": (2, 235, HEAVY),
     "warmup no-such-scenario": (2, 195, HEAVY),

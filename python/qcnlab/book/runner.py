@@ -22,7 +22,7 @@ from qcnlab.errors import Error, FolderError
 from qcnlab.files.folders import NewFolder, core_digest, write_json
 from qcnlab.printing.progress import Bar
 from qcnlab.results.result import Result, from_outcome, open_run
-from qcnlab.runs.run_files import write_parquet
+from qcnlab.runs.run_files import write_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -229,6 +229,6 @@ def _keep(result: Result, task: _Task) -> None:
         (new.path / "config.toml").write_text(result.config, encoding="utf-8")
         write_json(new.path / "summary.json", result.summary)
         for name in task.tables:
-            write_parquet(new.path / f"{name}.parquet", result.table(name))
+            write_table(new.path / f"{name}.parquet", result.table(name))
         meta: dict[str, Any] = {**result.meta, "wall_s": None}
         write_json(new.path / "meta.json", meta)

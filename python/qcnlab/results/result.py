@@ -24,7 +24,7 @@ from qcnlab.runs.run_files import (
     managed_reader,
     meta_of,
     reason,
-    write_parquet,
+    write_table,
 )
 from qcnlab.runs.tables import NAMES, Columns, Table
 
@@ -262,7 +262,7 @@ class Result(Recorded):
         (folder / "config.toml").write_text(self._config, encoding="utf-8")
         write_json(folder / "summary.json", self._summary)
         for name in NAMES:
-            write_parquet(folder / f"{name}.parquet", self.table(name))
+            write_table(folder / f"{name}.parquet", self.table(name))
         if self.managed is not None:
             (folder / MANAGED).write_text(self.managed + "\n", encoding="utf-8")
         write_json(folder / "meta.json", self._meta)

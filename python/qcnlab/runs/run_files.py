@@ -43,6 +43,8 @@ SUMMARY: dict[str, Any] = {
     "counters": dict,
 }
 """The keys of `summary.json` and the types of their values."""
+MOST_OWN = 50_000
+"""Values of the largest table that our own writer takes."""
 OTHERS = {
     "comparison.json": "a comparison's: each folder in it is a run's",
     "sweep.json": "a sweep's: qcnlab.open_sweep reads it, and `qcnlab plot` draws it",
@@ -100,9 +102,24 @@ def _is_metric(metric: Any, replications: int) -> bool:
     return all(each is None or isinstance(each, int | float) for each in (*numbers, *values))
 
 
-def write_parquet(path: Path, table: Table) -> None:
-    """Write `parquet(table)` to `path`."""
-    path.write_bytes(parquet(table))
+def write_table(path: Path, table: Table) -> None:
+    """Write a table of a run to `path` as Parquet with its units in the file's metadata.
+
+    A small one goes out uncompressed by a writer of our own, because the import of polars takes
+    longer than a short run. Which one it is depends on the table's size alone, so that equal tables
+    give equal octets wherever they come from.
+    """
+    if len(table) * len(table.columns) > MOST_OWN:
+        path.write_bytes(parquet(table))
+        return
+    from qcnlab.files import parquet as own
+
+    path.write_bytes(own.octets(table.octets(), len(table), _metadata(table)))
+
+
+def _metadata(table: Table) -> dict[str, str]:
+    units = {column: table.units[column] for column in table.columns if column in table.units}
+    return {"units": json.dumps(units)}
 
 
 def parquet(table: Table) -> bytes:
@@ -118,7 +135,7 @@ def parquet(table: Table) -> bytes:
         octets,
         compression="zstd",
         compression_level=3,
-        metadata={"units": json.dumps(table.units)},
+        metadata=_metadata(table),
     )
     return octets.getvalue()
 

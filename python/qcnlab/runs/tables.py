@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import TYPE_CHECKING, Any, Protocol
 
 from qcnlab.errors import MissingPackage
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from qcnlab import _core
+    from qcnlab.files.parquet import Column
 
 NAMES = (
     "queues", "rates", "throughput", "messages", "drops", "pauses", "windows", "flows", "metrics",
@@ -19,6 +21,8 @@ NAMES = (
 """The tables every run has."""
 
 
+CODES = {"Int32": "i", "UInt32": "I", "Int64": "q", "UInt64": "Q", "Float64": "d"}
+"""Codes of the module `array`, by polars's name of a type."""
 OCTETS = {"UInt8": 1, "Int32": 4, "UInt32": 4, "Int64": 8, "UInt64": 8, "Float64": 8}
 """Octets of a value, by polars's name of its type."""
 
@@ -33,24 +37,56 @@ class ArrowStream(Protocol):
 class Columns:
     """The columns of a table that a run left, as a data frame of polars once somebody asks."""
 
-    __slots__ = ("_frame", "_table")
+    __slots__ = ("_frame", "_kept", "_table")
 
     def __init__(self, table: _core.Table) -> None:
         self._table = table
         self._frame: pl.DataFrame | None = None
+        self._kept: list[Column] | None = None
 
     def frame(self) -> pl.DataFrame:
         """Return the data frame; the first call moves the columns into it, one by one."""
         import polars as pl
 
         if self._frame is None:
-            names = enumerate(self._table.columns)
-            self._frame = pl.DataFrame([_series(name, *self._table.take(i)) for i, name in names])
+            kept, self._kept = self._kept, None
+            columns = kept or (self._table.take(i) for i in range(len(self._table.columns)))
+            named = zip(self._table.columns, columns, strict=True)
+            self._frame = pl.DataFrame([_series(name, *column) for name, column in named])
         return self._frame
+
+    def octets(self) -> list[Column]:
+        """Return the columns as octets, and keep them as such until there is a data frame."""
+        if self._frame is not None:
+            return octets_of(self._frame)
+        if self._kept is None:
+            self._kept = [self._table.take(i) for i in range(len(self._table.columns))]
+        return self._kept
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Return the columns as an Arrow C stream capsule."""
         return self.frame().__arrow_c_stream__(requested_schema)
+
+
+def octets_of(frame: pl.DataFrame) -> list[Column]:
+    """Return the columns of a data frame as octets, as a run hands them out."""
+    import polars as pl
+
+    columns: list[Column] = []
+    for column in frame.iter_columns():
+        there = bytes(column.is_not_null().cast(pl.UInt8).to_list())
+        is_there = there if 0 in there else None
+        if column.dtype in (pl.Categorical, pl.String):
+            texts = [text or "" for text in column.cast(pl.String).to_list()]
+            words = list(dict.fromkeys(texts))
+            numbers = {word: number for number, word in enumerate(words)}
+            values = array(CODES["UInt32"], (numbers[text] for text in texts))
+            columns.append(("UInt32", values.tobytes(), is_there, words))
+        else:
+            kind = str(column.dtype)
+            values = array(CODES[kind], column.fill_null(0).to_list())
+            columns.append((kind, values.tobytes(), is_there, None))
+    return columns
 
 
 def _series(
@@ -125,6 +161,20 @@ class Table:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Return the columns as an Arrow C stream capsule."""
         return self._stream.__arrow_c_stream__(requested_schema)
+
+    def octets(self) -> dict[str, Column]:
+        """Return the columns as octets, for who has no library that reads the table.
+
+        Returns
+        -------
+        dict of str to tuple
+            By column: the type of its values by polars's name, the values with their least octet
+            first, an octet for each that is 1 where the value is there (`None`: all are), and the
+            words that values of text are the numbers of (`None`: they are numbers).
+        """
+        stream = self._stream
+        columns = stream.octets() if isinstance(stream, Columns) else octets_of(self.to_polars())
+        return dict(zip(self.columns, columns, strict=True))
 
     def to_polars(self) -> pl.DataFrame:
         """Return the table as a data frame of polars; numbers are not copied.
