@@ -91,7 +91,7 @@ def never(name: str) -> str:
     return texts("never").get(name, "none")
 
 
-def where_to_look(name: str, known: Iterable[str]) -> str:
+def remedy_for(name: str, known: Iterable[str]) -> str:
     """Return what to do about a metric that is not there: the one nearest in spelling, the list.
 
     Parameters
@@ -103,7 +103,7 @@ def where_to_look(name: str, known: Iterable[str]) -> str:
 
     Examples
     --------
-    >>> where_to_look("dropz", ["jain", "drops"])
+    >>> remedy_for("dropz", ["jain", "drops"])
     'did you mean drops? `qcnlab list metrics` has them all'
     """
     from difflib import get_close_matches

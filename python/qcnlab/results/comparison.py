@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from qcnlab import _core, catalogue
 from qcnlab.errors import AnalysisError, FolderError
 from qcnlab.files.folders import read_json, write_json
-from qcnlab.metrics import having, where_to_look
+from qcnlab.metrics import having, remedy_for
 from qcnlab.printing import markup, text
 from qcnlab.runs import applicable, endings, intervals
 from qcnlab.runs.flow_level import is_flow_level, notes, require_packets
@@ -79,7 +79,7 @@ class Comparison:
         known = {entry.name for entry in catalogue.metrics()}
         for name in self.metrics:
             if name not in known:
-                raise AnalysisError(f"there is no metric '{name}'; {where_to_look(name, known)}")
+                raise AnalysisError(f"there is no metric '{name}'; {remedy_for(name, known)}")
             for label, result in zip(self.labels, self.results, strict=True):
                 if metrics and name not in having("ending"):
                     require_packets(result.summary, f"metric {name}")

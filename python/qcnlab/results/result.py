@@ -108,9 +108,9 @@ class Result(Recorded):
             return median(known) if known else None
         metrics = self._summary["metrics"]
         if name not in metrics:
-            from qcnlab.metrics import where_to_look
+            from qcnlab.metrics import remedy_for
 
-            raise KeyError(f"this run has no metric {name!r}; {where_to_look(name, metrics)}")
+            raise KeyError(f"this run has no metric {name!r}; {remedy_for(name, metrics)}")
         middle: float | None = metrics[name]["median"]
         return middle
 
