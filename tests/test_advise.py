@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from qcnlab.advising.advice import Advice
 from qcnlab.advising.cases import NAMES, derive
 from qcnlab.advising.knobs import KMAX, KMIN, RATIO, Space
 from qcnlab.advising.regret import regrets
+from qcnlab.advising.searching import _Left
+from qcnlab.tuning.trial import Trial
 
 pytest.importorskip("optuna")
 
@@ -285,7 +288,21 @@ def test_bounds_that_nobody_keeps_are_told(fabric: qcnlab.Scenario, tmp_path: Pa
                   subject_to=("queue_max_bytes<=1 KB",))  # fmt: skip
     assert not told.kept and "No trial keeps all bounds" in told.text()
     # 1 trial, the present, two again: 4 sets of one case, and two runs that say what dominates.
-    assert ": 6 runs" in lines[0] and "in all" in lines[1]
+    assert ": 6 runs" in lines[0]
+    assert re.fullmatch(r"trial 1: .* a trial in the mean, about \d+ s to go", lines[1])
+
+
+def test_what_is_left_is_told_by_the_trials_so_far() -> None:
+    lines: list[str] = []
+    left = _Left(trials=40, after=20, say=lines.append)
+    # The scenario as it is takes long, since processes start, and trials 1 and 2 were kept.
+    for number, seconds in enumerate((100.0, None, None, 1.0, 3.0, 3.0, 5.0, 9.0)):
+        left.told(Trial(number, {}, {}, (0.0,), 0.0), seconds)
+    assert lines == [
+        # 37 trials and 20 around them, of 1 s; then 34 and 20, of (1 + 3 + 3 + 5) / 4 s.
+        "trial 3: 1 s a trial in the mean, about 57 s to go",
+        "trial 6: 3 s a trial in the mean, about 3 min to go",
+    ]
 
 
 def test_values_of_flows_that_did_not_finish_are_bounds(

@@ -44,6 +44,7 @@ def report(cli: CommandLine, *words: str) -> dict[str, Any]:
         (100, (44_397, 48_772, 81_272)),
         (200, (48_798, 57_548, 122_548)),
         (400, (78_976, 96_476, 226_476)),
+        (800, (81_476, 116_476, 376_476)),
     ],
 )
 def test_the_annex_by_hand(gbps: int, octets: tuple[int, ...]) -> None:
@@ -251,6 +252,23 @@ def test_the_difference_to_the_annex_is_told_by_terms(cli: CommandLine) -> None:
                 column["xoff_bytes"]
             )
             assert all(each["bit_times"] == 8 * each["bytes"] for each in terms)
+
+
+@pytest.mark.parametrize("platform_name", sorted({each.name for each in platforms().values()}))
+def test_each_term_has_a_source(cli: CommandLine, platform_name: str) -> None:
+    answer = report(cli, "--platform", platform_name, "--latency", "1 us")
+    for column in answer["sums"]:
+        assert column["terms"] or column["source"], column["name"]
+        for term in column["terms"]:
+            assert term["source"], (column["name"], term["name"])
+
+
+def test_the_response_at_800g_is_said_to_be_sonics(cli: CommandLine) -> None:
+    done = cli("headroom", "--rate", "800G", "--cable", "40m", "--mtu", "9216", "--platform",
+               "SN5600")  # fmt: skip
+    # Two frames of 9236 B, 84 B, 40,000 B of cable, 905 x 64 B; the row that SONiC ships.
+    assert "116,476" in done.stdout and "362,496" in done.stdout, done.stderr
+    assert "SONiC, 905 quanta; 802.3's text was not read at this rate" in done.stdout
 
 
 def test_the_part_of_a_buffer(cli: CommandLine) -> None:

@@ -196,6 +196,68 @@ def one_sided(files: Files) -> None:
     del tables(files, "tor1")["DEVICE_NEIGHBOR"]["Ethernet32"]
 
 
+def undropped(files: Files) -> None:
+    row = tables(files, "spine2")["WRED_PROFILE"]["AZURE_LOSSLESS"]
+    row |= {"ecn": "ecn_none", "wred_green_enable": "false"}
+
+
+def crossed(files: Files) -> None:
+    row = tables(files, "agg1")["WRED_PROFILE"]["AZURE_LOSSLESS"]
+    row |= {"green_min_threshold": "2097152", "green_max_threshold": "2097151"}
+
+
+def lossy_queue(files: Files) -> None:
+    row = tables(files, "agg1")["BUFFER_QUEUE"]["Ethernet8|3-4"]
+    row["profile"] = "q_lossy_profile"
+
+
+def small_queue(files: Files) -> None:
+    # A queue may hold 60,817,392 / 8 / (1 + 1/8) B; one of two links holds 20,627,456 / 2 B.
+    tables(files, "spine1")["BUFFER_PROFILE"]["egress_lossless_profile"]["dynamic_th"] = "-3"
+
+
+def static_queue(files: Files) -> None:
+    row = tables(files, "spine1")["BUFFER_PROFILE"]["egress_lossless_profile"]
+    del row["dynamic_th"]
+    row["static_th"] = "10313727"
+
+
+def lossy_class(files: Files) -> None:
+    tables(files, "tor2")["TC_TO_PRIORITY_GROUP_MAP"]["AZURE"]["1"] = "3"
+
+
+def lossy_class_in_queue(files: Files) -> None:
+    tables(files, "tor2")["TC_TO_QUEUE_MAP"]["AZURE"]["1"] = "4"
+
+
+def half_guarded(files: Files) -> None:
+    tables(files, "spine1")["PORT_QOS_MAP"]["Ethernet8"]["pfcwd_sw_enable"] = "3"
+
+
+def headroom_pool(files: Files) -> None:
+    # Of 300 m, 373,760 B each.
+    tables(files, "spine1")["BUFFER_POOL"]["ingress_lossless_pool"]["xoff"] = "373759"
+
+
+def other_steps(files: Files) -> None:
+    nic(files, "host3", "RPG_AI_RATE_P1                      5", "RPG_AI_RATE_P1 50")
+
+
+def card_buffer(files: Files) -> None:
+    nic(
+        files, "host3", "buffer      0   0   0   1   1", "buffer      0   0   0   1   0", "mlnx_qos"
+    )
+
+
+def small_card_buffer(files: Files) -> None:
+    # (301 + 2.16 x 7) x 100 + 2.72 x 9100 + 9100 + 128 = 65,592 B.
+    nic(files, "host3", "130944,130944", "196297,65591", "mlnx_qos")
+
+
+def card_cable(files: Files) -> None:
+    nic(files, "host3", "Cable len: 7", "Cable len: 4", "mlnx_qos")
+
+
 CASES: dict[str, tuple[Callable[[Files], None], set[tuple[str, str, str]]]] = {
     "no row": (no_row, {("no-headroom", "error", "tor1")}),
     "no xoff": (no_xoff, {("no-headroom", "error", "tor1")}),
@@ -204,7 +266,20 @@ CASES: dict[str, tuple[Callable[[Files], None], set[tuple[str, str, str]]]] = {
     "an octet of headroom": (short, {("short-headroom", "warning", "tor1")}),
     "Kmax": (kmax_late, {("late-marks", "warning", "spine2")}),
     "Kmin": (kmin_late, {("late-marks", "error", "spine2")}),
-    "ecn off": (unmarked, {("no-marks", "warning", "spine2")}),
+    "drops": (unmarked, {("no-marks", "error", "spine2")}),
+    "ecn off": (undropped, {("no-marks", "warning", "spine2")}),
+    "Kmin above Kmax": (crossed, {("crossed-thresholds", "error", "agg1")}),
+    "lossy queue": (lossy_queue, {("lossy-queue", "error", "agg1")}),
+    "small queue": (small_queue, {("lossy-queue", "error", "spine1")}),
+    "static queue": (static_queue, {("lossy-queue", "error", "spine1")}),
+    "lossy class in a lossless group": (lossy_class, {("shared-group", "error", "tor2")}),
+    "lossy class in a lossless queue": (lossy_class_in_queue, {("shared-group", "error", "tor2")}),
+    "half guarded": (half_guarded, {("no-watchdog", "warning", "spine1")}),
+    "headroom pool": (headroom_pool, {("small-pool", "error", "spine1")}),
+    "card's steps": (other_steps, {("adapters-differ", "warning", "host3")}),
+    "card's buffer": (card_buffer, {("adapter-buffer", "error", "host3")}),
+    "card's small buffer": (small_card_buffer, {("adapter-buffer", "error", "host3")}),
+    "card's cable": (card_cable, {("adapter-buffer", "warning", "host3")}),
     "no WRED": (no_profile, {("no-marks", "warning", "spine2")}),
     "restoration": (restoration, {("slow-poll", "error", "agg1")}),
     "hasty": (hasty, {("hasty-watchdog", "error", "agg1")}),
@@ -229,6 +304,101 @@ def test_each_rule_tells_its_mistake_alone(tmp_path: Path, name: str) -> None:
     change, expected = CASES[name]
     told = judged(tmp_path, change)["findings"]
     assert {(each["rule"], each["severity"], each["device"]) for each in told} == expected
+
+
+def test_two_mistakes_at_once_are_both_told(tmp_path: Path) -> None:
+    """Pairs of devices that are not the same: no mistake hides another, and none makes a third."""
+    dice = random.Random(7)
+    pairs = [
+        (a, b) for a in CASES for b in CASES
+        if a < b and not {x[2] for x in CASES[a][1]} & {x[2] for x in CASES[b][1]}
+    ]  # fmt: skip
+    for number, (a, b) in enumerate(dice.sample(pairs, 8)):
+
+        def change(files: Files, both: tuple[str, str] = (a, b)) -> None:
+            for each in both:
+                CASES[each][0](files)
+
+        told = judged(tmp_path / str(number), change)["findings"]
+        found = {(each["rule"], each["severity"], each["device"]) for each in told}
+        assert found == CASES[a][1] | CASES[b][1], (a, b)
+
+
+def bracketed(files: Files) -> None:
+    for told in every(files):
+        for row in told["BUFFER_PG"].values():
+            row["profile"] = f"[BUFFER_PROFILE|{row['profile']}]"
+        for row in told["QUEUE"].values():
+            for name, table in (("scheduler", "SCHEDULER"), ("wred_profile", "WRED_PROFILE")):
+                if name in row:
+                    row[name] = f"[{table}|{row[name]}]"
+
+
+def flat(files: Files) -> None:
+    for name, told in list(files.items()):
+        if name.endswith(".json"):
+            files[name] = {
+                f"{table}|{key}": row for table, rows in told.items() for key, row in rows.items()
+            }
+
+
+def single_keys(files: Files) -> None:
+    for told in every(files):
+        for table in ("BUFFER_PG", "BUFFER_QUEUE", "QUEUE"):
+            for key in list(told[table]):
+                port, _, numbers = key.partition("|")
+                first, dash, last = numbers.partition("-")
+                row = told[table].pop(key)
+                for number in range(int(first), int(last if dash else first) + 1):
+                    told[table][f"{port}|{number}"] = row
+
+
+def everywhere(files: Files) -> None:
+    for told in every(files):
+        rows = list(told["PORT_QOS_MAP"].values())
+        told["PORT_QOS_MAP"] = {"global": rows[0]}
+
+
+def other_classes(files: Files) -> None:
+    for told in every(files):
+        for row in told["PORT_QOS_MAP"].values():
+            row |= {"pfc_enable": "3", "pfcwd_sw_enable": "3"}
+        for table in ("BUFFER_PG", "QUEUE", "BUFFER_QUEUE"):
+            for key in list(told[table]):
+                if key.endswith("|3-4"):
+                    told[table][key.replace("|3-4", "|3")] = told[table].pop(key)
+        told["TC_TO_PRIORITY_GROUP_MAP"]["AZURE"]["4"] = "0"
+    before, after = "0   0   0   1   1   0   0   0", "0   0   0   1   0   0   0   0"
+    for host in range(1, 17):
+        nic(files, f"host{host}", before, after, "mlnx_qos")
+
+
+def shared_headroom(files: Files) -> None:
+    for told in every(files):
+        told["BUFFER_POOL"]["ingress_lossless_pool"]["xoff"] = "2000000"
+        for name, row in told["BUFFER_PROFILE"].items():
+            if name.startswith("pg_lossless"):
+                row["size"] = row["xon"]
+
+
+def two_speeds(files: Files) -> None:
+    """The cards of one switch's hosts, all at 50 Gb/s, have steps of their own."""
+    told = tables(files, "tor1")
+    for port in [f"Ethernet{8 * each}" for each in range(4)]:
+        told["PORT"][port]["speed"] = "50000"
+    for host in range(1, 5):
+        nic(files, f"host{host}", "RPG_AI_RATE_P1                      5", "RPG_AI_RATE_P1 3")
+
+
+RIGHT = [bracketed, flat, single_keys, everywhere, other_classes, shared_headroom, two_speeds]
+
+
+@pytest.mark.parametrize("change", RIGHT, ids=lambda each: each.__name__)
+def test_right_configurations_of_other_shapes_are_silent(
+    tmp_path: Path, change: Callable[[Files], None]
+) -> None:
+    told = judged(tmp_path, change)
+    assert told["findings"] == [] and told["not_judged"] == []
 
 
 def test_the_slowest_port_drains_a_switch_that_pauses(tmp_path: Path) -> None:
@@ -325,8 +495,8 @@ def test_a_pool_of_others_holds_what_groups_keep(tmp_path: Path) -> None:
         return change
 
     # Two ports, two classes: 4 x 1000 B, and 4 x 400,000 B where the pool shares no headroom.
-    assert judged(tmp_path, broadcom(4001, 5))["findings"] == []
-    (told,) = judged(tmp_path, broadcom(4000, 5))["findings"]
+    assert judged(tmp_path, broadcom(4001, 400_000))["findings"] == []
+    (told,) = judged(tmp_path, broadcom(4000, 400_000))["findings"]
     assert (told["rule"], told["formula"]) == (
         "small-pool", "4 x 1000 B (pg_lossless_400000_300m_profile) = 4000 B >= 4000 B",
     )  # fmt: skip

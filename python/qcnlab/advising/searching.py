@@ -42,6 +42,10 @@ FLOWS = 5
 BROKEN = 1e6
 """A score of a trial that breaks a bound is at least this."""
 LARGE, MINUTE = 1e300, 60.0
+SPOKEN = (1, 4, 16, 64, 256)
+"""After so many trials that were run it is said how long the rest will take."""
+PARTS = 2
+"""So many trials' runs say where the time of the slowest flows went."""
 
 
 @dataclass(frozen=True)
@@ -228,18 +232,15 @@ def search(
         _write_cases(folder, made)
         scores = _Scores(objective, constraints, len(made))
 
-        def first(trial: Trial, seconds: float | None) -> None:
-            scores.present = trial
-            if seconds is not None:
-                left = seconds * runs / (len(made) * reps)
-                whole = duration(left, 2) if left < MINUTE else f"{left / MINUTE:.0f} min"
-                say(
-                    f"the first {counted(len(made) * reps, 'run')} took {duration(seconds, 2)}: "
-                    f"about {whole} in all"
-                )
+        left = _Left(options.trials, beside + 2 + PARTS, say)
+
+        def told(trial: Trial, seconds: float | None) -> None:
+            if not trial.number:
+                scores.present = trial
+            left.told(trial, seconds)
 
         sampler = RescoringSampler(space.dimensions, scores, drawn_from)
-        done = explore(sampler, judge, options.trials, kept, progress, first)
+        done = explore(sampler, judge, options.trials, kept, progress, told)
         advice = Advice(known, start, made, lacking, space, *goals, done, folder)
         number = advice.robust
         name = f"after-{number}" if options.around else f"again-{number}"
@@ -255,6 +256,31 @@ def search(
         advice.parts = _parts(made, space, done, number, drawn_from, jobs, progress)
         _write(advice, folder)
     return advice
+
+
+class _Left:
+    """Says how long a search will still take, by the trials that were run so far.
+
+    The scenario as it is does not count: its runs also start processes, and its settings may keep
+    queues, and so events, that those of candidates do not.
+    """
+
+    def __init__(self, trials: int, after: int, say: Callable[[str], object]) -> None:
+        self._trials, self._after, self._say = trials, after, say
+        self._took: list[float] = []
+
+    def told(self, trial: Trial, seconds: float | None) -> None:
+        if seconds is None or not trial.number:
+            return
+        self._took.append(seconds)
+        if len(self._took) not in SPOKEN:
+            return
+        each = sum(self._took) / len(self._took)
+        left = each * (self._trials - trial.number + self._after)
+        whole = f"{left:.0f} s" if left < MINUTE else f"{left / MINUTE:.0f} min"
+        self._say(
+            f"trial {trial.number}: {duration(each, 3)} a trial in the mean, about {whole} to go"
+        )
 
 
 class _Scores:

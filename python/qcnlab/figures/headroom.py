@@ -60,6 +60,12 @@ def headroom_figure(told: dict[str, Any], words: Mapping[str, str]) -> Figure:
                         bbox={"fc": "white", "ec": "none", "pad": 0.8, "alpha": 0.85},
                     )  # fmt: skip
             left = [a + b for a, b in zip(left, widths, strict=True)]
+        whole = [0.0 if column["terms"] else column["xoff_bytes"] / KB for column in columns]
+        if any(whole):
+            axes.barh(
+                range(len(columns)), whole, 0.6, color="white", edgecolor=FAINT, hatch="...",
+                label="a row as shipped, without terms",
+            )  # fmt: skip
         for row, (column, frames) in enumerate(zip(columns, lost, strict=True)):
             ends = f"{text.counted(frames, 'frame')} lost" if frames else "nothing lost"
             axes.text(

@@ -148,6 +148,7 @@ def _report(
         "latency_s": port.latency_s,
         "sums": [_column(each, port, cell) for each in columns],
         "with_interfaces_bytes": _with_interfaces(port),
+        "interface_bit_times": sums.INTERFACE.get(port.gbps or 0),
         "laboratory": _confirmed(own, columns[:-1], cell),
         "platform": None
         if switch is None
@@ -181,6 +182,7 @@ def _column(each: sums.Sum, port: sums.Port, cell: int) -> dict[str, Any]:
             }
             for name, octets in each.terms.items()
         ],
+        "source": each.sources.get("xoff"),
         "xoff_bytes": each.xoff,
         "xon_bytes": each.xon,
         "size_bytes": each.size,
@@ -288,10 +290,13 @@ def _lines(report: dict[str, Any]) -> list[str]:
         *_sources(report["sums"]),
     ]
     if report["with_interfaces_bytes"] is not None:
-        lines.append(
-            f"With both interfaces, which the response may hold already, the annex gives "
-            f"{report['with_interfaces_bytes']:,} B."
-        )
+        bits = report["interface_bit_times"]
+        lines += text.paragraphs(
+            f"With both interfaces, of {bits:,} bit times each (an upper bound, of vendors' "
+            f"texts), which the response may hold already, the annex gives "
+            f"{report['with_interfaces_bytes']:,} B.",
+            text.width(),
+        ).splitlines()
     lines.extend(["", *_run_lines(report["laboratory"], report["sums"][0])])
     if report["platform"] is not None:
         lines.extend(["", *_platform_lines(report["platform"])])
@@ -335,6 +340,8 @@ def _sources(columns: list[dict[str, Any]]) -> list[str]:
             for term in column["terms"]
             if term["source"] and round(term["bytes"], 1)
         ]
+        if column["source"]:
+            told.append(f"{column['source']}, without its terms")
         if told:
             words = text.paragraphs(f"{column['name']}: {'; '.join(told)}.", text.width() - 2, "  ")
             lines.extend(words.splitlines())
@@ -385,7 +392,8 @@ def _platform_lines(told: dict[str, Any]) -> list[str]:
     part = "" if told["part"] is None else f", {100 * told['part']:.0f} % of the buffer"
     more = ": more than there is" if (told["part"] or 0) > 1 else ""
     lines.append(
-        f"  {told['sum']}: {told['ports']} ports x {told['classes']} classes x "
+        f"  {told['sum']}: {text.counted(told['ports'], 'port')} x "
+        f"{told['classes']} {'class' if told['classes'] == 1 else 'classes'} x "
         f"{told['size_bytes']:,} B = {told['total_bytes']:,} B{part}{more}"
     )
     if told["shared_headroom_bytes"] is not None:

@@ -32,8 +32,10 @@ TILE_NS = 120
 SMALL = 64
 """Octets of a small packet."""
 
-RESPONSE = {10: 60, 25: 80, 40: 118, 50: 147, 100: 394, 200: 453, 400: 905}
-"""Response time by the rate in Gb/s, in quanta: IEEE 802.3, 31B.3.7."""
+RESPONSE = {10: 60, 25: 80, 40: 118, 50: 147, 100: 394, 200: 453, 400: 905, 800: 905}
+"""Response time by the rate in Gb/s, in quanta: IEEE 802.3, 31B.3.7; from `UNSURE` on, SONiC's."""
+UNSURE = 800
+"""The rate in Gb/s from which on no text of 802.3's was read: SONiC counts 905 quanta there."""
 MELLANOX_PEER = {10: 67, 25: 80, 40: 118, 50: 147, 100: 394, 200: 453, 400: 905, 800: 905}
 """Response time of the peer by the rate in Gb/s, in quanta: SONiC, asic_table.j2."""
 INTERFACE = {10: 8192, 25: 6144, 40: 24576, 100: 122880}
@@ -163,15 +165,22 @@ def standard(port: Port, interface: bool = False) -> Sum:
         if bits is None:
             raise Error(f"no interface delay is known for {port.rate_bps / G:g} Gb/s")
         terms["interface"] = 2 * bits / 8
-    response = "802.3 31B.3.7, in quanta" if port.reaction_s is None else "your --reaction"
     return _summed("802.1Q annex", terms, {
         "blocking": "MTU + 20 B of preamble and gap",
         "pause_frame": "64 B + 20 B",
         "cable": "5 ns/m of fibre",
         "interface": "upper bound, vendors' texts",
-        "reaction": response,
+        "reaction": _response_source(port),
         "begun": "MTU of the class + 20 B",
     })  # fmt: skip
+
+
+def _response_source(port: Port) -> str:
+    if port.reaction_s is not None:
+        return "your --reaction"
+    if (port.gbps or 0) >= UNSURE:
+        return f"SONiC, {RESPONSE[port.gbps or 0]} quanta; 802.3's text was not read at this rate"
+    return f"802.3 31B.3.7, {RESPONSE[port.gbps or 0]} quanta"
 
 
 def mellanox(port: Port, platform: Platform, shared_headroom: bool = False) -> Sum:
@@ -217,7 +226,11 @@ def mellanox(port: Port, platform: Platform, shared_headroom: bool = False) -> S
     xon = formula.pipeline_kib * KIB * (2 if port.wide else 1)
     size = xon if shared_headroom else xon + xoff + (port.mtu if port.wide else 0)
     pattern = f"{small} % small packets of {SMALL} B, others of {lossless} B"
-    peer = "constant" if formula.peer_kib is not None else "asic_table.j2, in quanta"
+    peer = (
+        f"{formula.peer_kib} KiB"
+        if formula.peer_kib is not None
+        else f"asic_table.j2, {MELLANOX_PEER.get(port.gbps or 0, 0)} quanta"
+    )
     return Sum(
         f"SONiC {platform.name}",
         terms,
@@ -244,8 +257,9 @@ def shipped(port: Port, platform: Platform) -> Sum | None:
         if rate == port.gbps and cable == port.cable_m:
             row = platform.row or {}
             more = {"xon_offset": row.get("xon_offset")}
+            told = {"xoff": platform.source}
             return Sum(
-                f"SONiC {platform.name}", {}, xoff, row.get("xon"), row["size"] + xoff, {}, more
+                f"SONiC {platform.name}", {}, xoff, row.get("xon"), row["size"] + xoff, told, more
             )
     return None
 
@@ -293,8 +307,12 @@ def laboratory(port: Port, cell: int = 1, others: Sequence[int] = ()) -> Sum:
     worst = answer["worst"]
     sources = {
         "crossing": "MTU of the class + 20 B",
+        "blocking": "MTU + 20 B",
+        "pause_frame": "64 B + 20 B",
+        "cable": "[[link]] delay, 5 ns/m here",
         "latency": "[[switch]] latency",
         "reaction": "[[pause]] reaction",
+        "begun": "MTU of the class + 20 B",
         "cells": f"cells of {cell} B: frames of {answer['greediest_frame_bytes']} B take most",
         "rounding": "up to 1 B",
     }

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from qcnlab.formats.sonic.adapters import Adapter
     from qcnlab.formats.sonic.reading import Fabric
-    from qcnlab.formats.sonic.switches import Group, Port, Switch
+    from qcnlab.formats.sonic.switches import Group, Port, Profile, Switch
     from qcnlab.formats.sonic.values import Value
 
 ERROR, WARNING = "error", "warning"
@@ -53,6 +53,20 @@ class Rule(NamedTuple):
     name: str
     why: str
     check: Callable[[Site], Iterator[Finding]]
+
+
+def adding(rules: list[Rule]) -> Callable[[Callable[[Site], Iterator[Finding]]], Rule]:
+    """Return a decorator that adds a function to rules.
+
+    Its name is the rule's, and its docstring says why it matters.
+    """
+
+    def add(check: Callable[[Site], Iterator[Finding]]) -> Rule:
+        name = check.__name__.lstrip("_").replace("_", "-")
+        rules.append(Rule(name, (check.__doc__ or "").strip(), check))
+        return rules[-1]
+
+    return add
 
 
 class End(NamedTuple):
@@ -124,6 +138,25 @@ class Site:
         """Return the priority group in which a port has a class's frames."""
         number = end.switch.mapped(end.port.name, "pfc_to_pg_map", priority)
         return end.switch.groups.get((end.port.name, number))
+
+    def queue(self, end: End, priority: int) -> Profile | None:
+        """Return the profile of the queue in which a port has a class's frames."""
+        number = end.switch.mapped(end.port.name, "pfc_to_queue_map", priority)
+        return end.switch.queue_profiles.get((end.port.name, number))
+
+    def queue_value(self, end: End, priority: int) -> Value:
+        """Return where that profile is said."""
+        number = end.switch.mapped(end.port.name, "pfc_to_queue_map", priority)
+        entry = end.switch.numbered("BUFFER_QUEUE").get((end.port.name, number))
+        return entry.fields["profile"] if entry is not None else end.port.at
+
+    def used(self, end: End, priority: int) -> bool:
+        """Return whether any DSCP leads to a class at a port; true where DSCPs are not mapped."""
+        entry = end.switch.row_of_map(end.port.name, "dscp_to_tc_map")
+        return entry is None or any(
+            value.whole("class of a DSCP", CLASSES - 1) == priority
+            for value in entry.fields.values()
+        )
 
     def classified(self, end: End, dscp: int) -> tuple[tuple[int, int, int], Value] | None:
         """Return class, group and queue of a DSCP at a port, and where its class is said."""

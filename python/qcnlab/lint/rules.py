@@ -1,4 +1,4 @@
-"""The rules. A rule is one function that yields what is wrong; `@rule` adds it to the table."""
+"""Rules for switches. A rule is one function that yields what is wrong; `@rule` adds it."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ from typing import TYPE_CHECKING
 
 from qcnlab.errors import Error
 from qcnlab.formats.sonic.mapping import kept_apart
+from qcnlab.formats.sonic.values import Value
 from qcnlab.headroom import sums
-from qcnlab.lint.findings import ERROR, WARNING, End, Finding, Rule, Site, pfc_value
+from qcnlab.lint import adapter_rules
+from qcnlab.lint.findings import (
+    CLASSES,
+    ERROR,
+    WARNING,
+    End,
+    Finding,
+    Rule,
+    Site,
+    adding,
+    pfc_value,
+)
 from qcnlab.lint.formulas import longest_pause
 from qcnlab.lint.margins import alpha_of, margins, shared_of
 from qcnlab.printing.text import duration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from qcnlab.formats.sonic.switches import Pool, Switch
 
 RULES: list[Rule] = []
+rule = adding(RULES)
 MBPS = 10**6
-
-
-def rule(check: Callable[[Site], Iterator[Finding]]) -> Rule:
-    """Add a function to the rules: its name is the rule's, and its docstring says why it matters.
-
-    Parameters
-    ----------
-    check : callable
-        Yields what is wrong.
-    """
-    name = check.__name__.lstrip("_").replace("_", "-")
-    RULES.append(Rule(name, (check.__doc__ or "").strip(), check))
-    return RULES[-1]
 
 
 @rule
@@ -151,6 +151,18 @@ def _small_pool(site: Site) -> Iterator[Finding]:
                 site.leave(f"pool {pool.name} of {switch.name}", "no size: SONiC computes it")
                 continue
             kept = kept_apart(switch, pool)
+            most = max(
+                (g for g in switch.groups.values() if g.profile.pool == pool.name),
+                key=lambda each: each.profile.xoff or 0,
+                default=None,
+            )
+            if pool.xoff and most is not None and (most.profile.xoff or 0) > pool.xoff:
+                yield Finding(
+                    ERROR, switch.name, pool.at,
+                    f"the headroom that all groups of pool {pool.name} share, xoff {pool.xoff} B, "
+                    f"is less than one of them may need",
+                    f"{most.profile.xoff} B ({most.profile.name}) > {pool.xoff} B",
+                )  # fmt: skip
             if not switch.reserves_apart:
                 if kept >= pool.size:
                     yield Finding(
@@ -204,12 +216,102 @@ def _no_marks(site: Site) -> Iterator[Finding]:
             if priority not in site.lossless:
                 continue
             wred = switch.wred(port.name, switch.mapped(port.name, "pfc_to_queue_map", priority))
-            if wred is None or not wred.marks:
+            if wred is not None and wred.drops and not wred.marks:
+                yield Finding(
+                    ERROR, switch.name, wred.at,
+                    f"WRED profile {wred.name} drops frames of class {priority} from "
+                    f"{wred.k_min} B on, and marks none: write ecn_all",
+                    port=port.name,
+                )  # fmt: skip
+            elif wred is None or not wred.marks:
                 name = "no WRED profile" if wred is None else f"WRED profile {wred.name}, ecn off"
                 yield Finding(
                     WARNING, switch.name, pfc_value(end) if wred is None else wred.at,
                     f"the queue of class {priority} has {name}: nothing marks its frames",
                     port=port.name,
+                )  # fmt: skip
+
+
+@rule
+def _crossed_thresholds(site: Site) -> Iterator[Finding]:
+    """Where the least threshold is above the greatest, what a queue marks is not said."""
+    for end in site.ends:
+        for priority in end.switch.pfc(end.port.name):
+            queue = end.switch.mapped(end.port.name, "pfc_to_queue_map", priority)
+            wred = end.switch.wred(end.port.name, queue)
+            if wred is not None and wred.k_min > wred.k_max:
+                yield Finding(
+                    ERROR, end.switch.name, wred.at,
+                    f"WRED profile {wred.name}: green_min_threshold {wred.k_min} B is above "
+                    f"green_max_threshold {wred.k_max} B: exchange them",
+                    port=end.port.name,
+                )  # fmt: skip
+
+
+@rule
+def _lossy_queue(site: Site) -> Iterator[Finding]:
+    """A lossless class that its output queue may drop is lossless only at inputs."""
+    pools = {
+        each: profile.pool
+        for end in site.ends
+        for priority in end.switch.pfc(end.port.name)
+        if (profile := site.queue(end, priority)) is not None
+        for each in [(end.switch.name, end.port.name, priority)]
+    }
+    counts = Counter((priority, pool) for (*_, priority), pool in pools.items())
+    most = dict(key for key, _ in reversed(counts.most_common()))
+    for end in site.ends:
+        switch, port = end
+        for priority in switch.pfc(port.name):
+            profile = site.queue(end, priority)
+            if profile is None:
+                continue
+            at = site.queue_value(end, priority)
+            if profile.pool != most[priority]:
+                yield Finding(
+                    ERROR, switch.name, at,
+                    f"the queue of class {priority} has profile {profile.name} of pool "
+                    f"{profile.pool}, and at most ports it is of pool {most[priority]}: a lossy "
+                    "queue drops",
+                    port=port.name,
+                )  # fmt: skip
+                continue
+            told = _least_queue(site, end, priority)
+            if told is not None:
+                formula, limit, held = told
+                yield Finding(
+                    ERROR, switch.name, profile.values.get("dynamic_th", at),
+                    f"the queue of class {priority} (profile {profile.name}) may hold {limit} B, "
+                    f"less than the {held} B that links bring before all of them are paused: it "
+                    "drops first",
+                    formula, port.name,
+                )  # fmt: skip
+
+
+@rule
+def _shared_group(site: Site) -> Iterator[Finding]:
+    """Frames that nothing pauses fill a lossless group, and stop the class that can be paused."""
+    for end in site.ends:
+        switch, name = end.switch, end.port.name
+        lossless = switch.pfc(name)
+        for what, by_class, by_pause in (
+            ("group", "tc_to_pg_map", "pfc_to_pg_map"),
+            ("queue", "tc_to_queue_map", "pfc_to_queue_map"),
+        ):
+            row = switch.row_of_map(name, by_class)
+            owners = {switch.mapped(name, by_pause, each): each for each in lossless}
+            for key, value in row.fields.items() if row is not None else ():
+                other = value.whole(f"{by_class} of {key}", 255)
+                number = Value(key, value.path, value.line).whole(by_class, CLASSES - 1)
+                if number in (*lossless, *site.lossless) or other not in owners:
+                    continue
+                if not site.used(end, number):
+                    continue
+                yield Finding(
+                    ERROR, switch.name, value,
+                    f"frames of class {number}, which has no PFC, are in {what} {other} with those "
+                    f"of class {owners[other]}, which has: give them a {what} of their own",
+                    port=name,
                 )  # fmt: skip
 
 
@@ -264,32 +366,6 @@ def _hasty_watchdog(site: Site) -> Iterator[Finding]:
 
 
 @rule
-def _paused_notifications(site: Site) -> Iterator[Finding]:
-    """Notifications that wait behind a pause come when it is too late to slow down."""
-    if not site.fabric.adapters:
-        site.leave("classes of CNPs", "no adapter was read")
-    for adapter, _ in site.hosts():
-        dscp = adapter.parameters.get("cnp_dscp")
-        priority = adapter.parameters.get("cnp_802p_prio")
-        known = site.dscps.get(dscp.whole("cnp_dscp", 63)) if dscp is not None else None
-        if dscp is not None and known is not None:
-            if known[0] in site.lossless:
-                yield Finding(
-                    ERROR, adapter.name, dscp,
-                    f"CNPs have DSCP {dscp.text}, which switches take for class {known[0]}: it can "
-                    "be paused; give them a class without PFC",
-                )  # fmt: skip
-        elif priority is not None:
-            if priority.whole("cnp_802p_prio", 7) in site.lossless:
-                yield Finding(
-                    ERROR, adapter.name, priority,
-                    f"CNPs have class {priority.text}, which can be paused; give them another",
-                )  # fmt: skip
-        else:
-            site.leave(f"class of CNPs of {adapter.name}", "no cnp_dscp and no cnp_802p_prio")
-
-
-@rule
 def _maps_differ(site: Site) -> Iterator[Finding]:
     """A class that is lossless at one hop and another class at the next is lossless at neither."""
     for dscp, usual in site.dscps.items():
@@ -336,73 +412,6 @@ def _group_mismatch(site: Site) -> Iterator[Finding]:
 
 
 @rule
-def _adapter_pfc(site: Site) -> Iterator[Finding]:
-    """A network card that does not obey a pause overruns the buffer behind it."""
-    for adapter, ends in site.hosts():
-        if not adapter.pfc:
-            site.leave(f"PFC of {adapter.name}", "neither mlnx_qos nor dcb was read")
-            continue
-        on = [each for each, value in sorted(adapter.pfc.items()) if value.flag("PFC")]
-        for end in ends:
-            there = end.switch.pfc(end.port.name)
-            if on != there:
-                at = next(iter(adapter.pfc.values()))
-                yield Finding(
-                    ERROR, adapter.name, at,
-                    f"PFC in {_classes(on)}, and {end.switch.name} {end.port.name} in "
-                    f"{_classes(there)} ({pfc_value(end).where})",
-                )  # fmt: skip
-
-
-@rule
-def _adapter_map(site: Site) -> Iterator[Finding]:
-    """A network card that sends a DSCP in another class than switches pauses the wrong traffic."""
-    for adapter, _ in site.hosts():
-        for dscp, value in adapter.dscp.items():
-            usual = site.dscps.get(dscp)
-            number = value.whole("class", 7)
-            if usual and number != usual[0] and {number, usual[0]} & set(site.lossless):
-                yield Finding(
-                    ERROR, adapter.name, value,
-                    f"DSCP {dscp} is class {number} here, and class {usual[0]} at switches",
-                )  # fmt: skip
-
-
-@rule
-def _adapter_control(site: Site) -> Iterator[Finding]:
-    """A sender or receiver that takes no part in congestion control leaves a class to PFC alone."""
-    for adapter, _ in site.hosts():
-        for what, kind in (("senders", adapter.reacts), ("receivers", adapter.notifies)):
-            for priority in site.lossless:
-                value = kind.get(priority)
-                if value is not None and not value.flag("enable"):
-                    yield Finding(
-                        ERROR, adapter.name, value,
-                        f"congestion control of {what} is off in class {priority}: write 1",
-                    )  # fmt: skip
-        mask = adapter.parameters.get("roce_cc_prio_mask")
-        for priority in site.lossless:
-            if mask is not None and not mask.whole("roce_cc_prio_mask", 255) >> priority & 1:
-                yield Finding(
-                    ERROR, adapter.name, mask,
-                    f"ROCE_CC_PRIO_MASK {mask.text} lacks class {priority}: add {1 << priority}",
-                )  # fmt: skip
-
-
-@rule
-def _adapter_trust(site: Site) -> Iterator[Finding]:
-    """A network card that classifies by PCP takes untagged frames for class 0."""
-    for adapter, ends in site.hosts():
-        if adapter.trust is None or adapter.trust.text != "pcp":
-            continue
-        if any(end.switch.qos(end.port.name, "dscp_to_tc_map") is not None for end in ends):
-            yield Finding(
-                WARNING, adapter.name, adapter.trust,
-                "trust state pcp, and its switch classifies by DSCP: mlnx_qos --trust dscp",
-            )  # fmt: skip
-
-
-@rule
 def _no_watchdog(site: Site) -> Iterator[Finding]:
     """Where no watchdog stands, one defective card that pauses for ever stops all behind it."""
     if not any(end.switch.watchdog(end.port.name) for end in site.ends):
@@ -416,6 +425,19 @@ def _no_watchdog(site: Site) -> Iterator[Finding]:
                 "PFC without a watchdog, which other ports have: pfcwd start",
                 port=end.port.name,
             )  # fmt: skip
+            continue
+        guarded = end.switch.qos(end.port.name, "pfcwd_sw_enable")
+        if guarded is None or end.switch.watchdog(end.port.name) is None:
+            continue
+        classes = guarded.numbers("pfcwd_sw_enable", CLASSES - 1)
+        for priority in end.switch.pfc(end.port.name):
+            if priority not in classes:
+                yield Finding(
+                    WARNING, end.switch.name, guarded,
+                    f"class {priority} has PFC, and the watchdog does not look at it: add it to "
+                    "pfcwd_sw_enable",
+                    port=end.port.name,
+                )  # fmt: skip
 
 
 @rule
@@ -447,6 +469,33 @@ def _ends_differ(site: Site) -> Iterator[Finding]:
                     f"({(far.port.cable_at or far.port.at).where})",
                     port=end.port.name,
                 )  # fmt: skip
+
+
+def _least_queue(site: Site, end: End, priority: int) -> tuple[str, int, int] | None:
+    """Return the sum, a queue's limit and what groups bring to it, where it is below that."""
+    switch = end.switch
+    profile, group = site.queue(end, priority), site.group(end, priority)
+    pool = switch.pools.get(profile.pool) if profile is not None else None
+    shared, alpha = shared_of(site, switch, group), alpha_of(group)
+    inputs = len(site.of(switch.name)) - 1
+    if profile is None or pool is None or shared is None or alpha is None or inputs < 1:
+        return None
+    if profile.static_th is not None:
+        limit, told = profile.size + profile.static_th, f"static_th {profile.static_th} B"
+    elif profile.dynamic_th is not None and pool.size is not None:
+        part = 2.0**profile.dynamic_th
+        limit = profile.size + int(part * pool.size / (1 + part))
+        told = f"{part:g} x {pool.size} B / (1 + {part:g})"
+    else:
+        return None
+    held = int(inputs * alpha * shared / (1 + inputs * alpha))
+    if limit >= held:
+        return None
+    formula = (
+        f"{profile.size} B + {told} = {limit} B < m alpha B / (1 + m alpha) = {inputs} x {alpha:g} "
+        f"x {shared} B / (1 + {inputs} x {alpha:g}) = {held} B"
+    )
+    return formula, limit, held
 
 
 def _computed(switch: Switch, port: str, priority: int) -> bool:
@@ -496,9 +545,8 @@ def _kept(switch: Switch, pool: Pool) -> str:
     ) or "0 B"  # fmt: skip
 
 
-def _classes(classes: list[int]) -> str:
-    return f"class {', '.join(map(str, classes))}" if classes else "no class"
-
-
 def _triple(numbers: tuple[int, int, int]) -> str:
     return ", ".join(map(str, numbers))
+
+
+RULES += adapter_rules.RULES

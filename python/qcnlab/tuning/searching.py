@@ -221,7 +221,7 @@ def explore(
     trials: int,
     kept: Kept | None,
     progress: bool | None,
-    first: Callable[[Trial, float | None], object] | None = None,
+    told: Callable[[Trial, float | None], object] | None = None,
 ) -> list[Trial]:
     """Run what is there already, trial 0, and then the trials that a sampler proposes.
 
@@ -237,8 +237,8 @@ def explore(
         A folder: trials that it has are not run again.
     progress : bool, optional
         As in `run`.
-    first : callable, optional
-        Is told trial 0, and how long its runs took in s, `None` if it was kept.
+    told : callable, optional
+        Is told each trial, and how long its runs took in s, `None` if it was kept.
 
     Returns
     -------
@@ -269,8 +269,8 @@ def explore(
                     kept.add(trial)
             if number:
                 sampler.tell(trial)
-            elif first is not None:
-                first(trial, None if again else time.monotonic() - begun)
+            if told is not None:
+                told(trial, None if again else time.monotonic() - begun)
             done.append(trial)
             bar(number / trials)
     return done

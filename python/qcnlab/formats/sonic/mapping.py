@@ -244,6 +244,21 @@ def watchdogs(fabric: Fabric, net: Network, report: Report) -> list[str]:
             report.not_modelled.append(
                 (f"{name}: PFC_WD on {len(known)} of {len(ports)} ports", "a switch has it on all")
             )
+        partly = {
+            port: guarded
+            for port in ports
+            if (guarded := switch.qos(port, "pfcwd_sw_enable")) is not None
+            and set(switch.pfc(port)) - set(guarded.numbers("pfcwd_sw_enable", CLASSES - 1))
+        }
+        if partly:
+            at = next(iter(partly.values()))
+            report.not_modelled.append(
+                (
+                    f"{name}: pfcwd_sw_enable {at.shown()} at {counted(len(partly), 'port')} "
+                    f"({at.where})",
+                    "a watchdog looks at all classes that pauses stop",
+                )
+            )
         dog = known[0]
         for other in known[1:]:
             if (other.detection, other.action) != (dog.detection, dog.action):

@@ -35,7 +35,7 @@ FIELDS: dict[str, frozenset[str] | None] = {
     "PORT_QOS_MAP": frozenset(
         {
             "pfc_enable", "dscp_to_tc_map", "tc_to_pg_map", "tc_to_queue_map", "pfc_to_queue_map",
-            "pfc_to_pg_map",
+            "pfc_to_pg_map", "pfcwd_sw_enable",
         }
     ),
     "QUEUE": frozenset({"scheduler", "wred_profile"}),
