@@ -138,6 +138,22 @@ def test_a_file_that_is_not_utf8(cli: CommandLine, verb: str) -> None:
     assert cli.left() == ["bad.toml"]
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("check", "bl\udcff.toml"),
+        ("run", HOTSPOT, "-s", "title=\udcff"),
+        ("report", "no-run", "-o", "r\udcff.html"),
+    ],
+)
+def test_an_argument_that_is_not_utf8(cli: CommandLine, words: tuple[str, ...]) -> None:
+    done = cli(*words)
+    shown = words[-1].replace("\udcff", "\\xff")
+    assert done.returncode == 2 and done.stdout == ""
+    assert done.stderr.startswith(f"error: '{shown}' is not UTF-8 text; rename a file")
+    assert cli.left() == []
+
+
 def test_what_gzip_packed_is_named(cli: CommandLine) -> None:
     text = qcnlab.load(HOTSPOT).to_toml()
     (cli.folder / "packed.toml").write_bytes(gzip.compress(text.encode()))

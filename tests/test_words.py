@@ -8,6 +8,7 @@ import pytest
 
 from conftest import CommandLine
 from qcnlab import catalogue
+from qcnlab.catalogue.entries import Parameter
 from qcnlab.catalogue.words import aliases, nearest, plain_form, words
 from qcnlab.errors import ScenarioError
 
@@ -73,6 +74,59 @@ SOURCES = {
     "Ultra Ethernet": (
         "UEC, Ultra Ethernet, NSCC, RCCC, packet trimming, LLR, CBFC, entropy value"
     ),
+    "RFC 2474, 2544, 2698, 7567, 8257 and 8311": (
+        "TOS octet, ECN field, IP-in-IP tunnel, drop precedence, AF31, DCTCP.Alpha, "
+        "DCTCP.CE, estimation gain, bytes acked, partition/aggregate, "
+        "shallow-buffered switch, global synchronization, lock-out, unresponsive flow, "
+        "burst tolerance, EWMA, frame loss rate, back-to-back frames, PIR, "
+        "instantaneous queue, RFC 3168"
+    ),
+    "IEEE 802.1Q clauses 30 to 36 and annexes": (
+        "congestion controlled flow, flow queue, cpQOffset, cpMinHeaderOctets, "
+        "rpppRpCentiseconds, cndd, edge defense, interiorReady, congestion notification tag, "
+        "transmission selection algorithm, credit-based shaper, willing bit, "
+        "PFC link delay allowance, MACsec bypass, bit times, priority-enable vector, "
+        "class-enable vector, MAC control, 01-80-C2-00-00-01, 0x8808, 0x22E9, 0x22E7, DEI, "
+        "TPID, Annex O, P802.1Qcz"
+    ),
+    "SONiC's tables and commands": (
+        "WRED_PROFILE, BUFFER_QUEUE, "
+        "DEFAULT_LOSSLESS_BUFFER_PARAMETER, over_subscribe_ratio, default_dynamic_th, "
+        "LOSSLESS_TRAFFIC_PATTERN, small_packet_percentage, green_min_threshold, "
+        "yellow_max_threshold, wred_green_enable, ecn_all, SCHEDULER, pfcwd_sw_enable, "
+        "dot1p_to_tc_map, tc_to_pg_map, MAP_PFC_PRIORITY_TO_PRIORITY_GROUP, POLL_INTERVAL, "
+        "big_red_switch, pfc_stat_history, xon_offset, xon_th, mmuconfig, "
+        "pg_profile_lookup.ini, pg_lossless_100000_40m_profile, ingress_lossless_pool, "
+        "buffer_model, config_db.json, AZURE_LOSSLESS, DEVICE_NEIGHBOR, "
+        "packet_discard_action, show pfc counters, PG drop, SAI_QUEUE_ATTR_ENABLE_PFC_DLDR, "
+        "dual-ToR"
+    ),
+    "commands of NX-OS, EOS, Junos and others": (
+        "network-qos, service-policy, class-map, pause buffer-size, pfc-cos, "
+        "priority-flow-control mode on, queue-limit dynamic, bandwidth remaining percent, "
+        "AFD, dynamic packet prioritization, shutdown-multiplier, uc-tx-queue, "
+        "max-mark-probability, priority-flow-control pause watchdog, LANZ, forwarding-class, "
+        "congestion-notification-profile, code-point, mru, drop-profile, fill-level, "
+        "scheduler-map, buffer-partition, buffer-dynamic-threshold, transmit-rate, "
+        "roce lossless, traffic pool, AI ECN, NSLB"
+    ),
+    "adapters, second list": (
+        "ROCE_CC_PRIO_MASK, prio2buffer, dscp2prio, ratelimit, trust state, "
+        "ADAPTIVE_TIMEOUT, retry_cnt, rnr_retry, min_rnr_timer, tx_prio3_pause_transition, "
+        "pfc-prevention-tout, rx_out_of_buffer, implied_nak_seq_err, cc_mode, "
+        "run_avg_weight_g, inactivity_cp, nicctl, cnp_time, alp_shift, "
+        "DcQcnAlphaToRateShift, alpha-update-g, dcbnl, ieee_qcn, ethtool -a, qdisc, BQL, "
+        "RETH, AETH, ICRC, BECN, UC, opcode 0x81, UDP port 4791, flow label, verbs, "
+        "RDMA write, ib_write_bw, GPUDirect, programmable congestion control, Spectrum-X, "
+        "PMTU, SR-IOV"
+    ),
+    "papers and theory, second list": (
+        "CONGA, Presto, ConWeave, pFabric, Tagger, DCQCN+, RTT gradient, PERC, "
+        "training parallelism, tensor parallelism, parameter server, FSDP, SMaRTT, ESUN, "
+        "long haul, retimer, Padé, transfer function, equilibrium, PI controller, "
+        "Pollaczek-Khinchine, heavy tail, common random numbers, bootstrap, quantile, "
+        "step marking, dumbbell, RTT fairness, background traffic, golden model, uplink, 400G"
+    ),
 }
 """Words gathered from manuals, standards and papers, by where they are from."""
 TYPED = [word for each in SOURCES.values() for word in each.split(", ")]
@@ -84,6 +138,15 @@ QUESTIONS = {
     "switch memory": "shared buffer",
     "fair": "fairness",
     "slow": "slowdown",
+    "packet loss rate": "frame loss rate",
+    "BUFFER_POOL": "shared buffer",
+    "g": "scheme.rp.g",
+    "B": "byte counter",
+    "QntzFb": "quantized feedback",
+    "data parallelism": "training parallelism",
+    "gain margin": "phase margin",
+    "M/D/1": "queueing model",
+    "microbursts": "microburst",
 }
 """Words of people who look for something, and what is explained first."""
 UNLIKE = {
@@ -91,7 +154,6 @@ UNLIKE = {
     "pfc stom": "PFC storm",
     "many senders one receiver": "incast",
     "weights of queues": "switch.weights",
-    "packet loss rate": "tail drop",
     "link goes down": "link failure",
     "pause threshold on switch": "pause.threshold",
     "variation of delay": "jitter",
@@ -99,6 +161,11 @@ UNLIKE = {
     "dcqn": "dcqcn",
 }
 """What people may type besides, and what has to be among the first proposals."""
+
+
+def _first(word: str) -> str:
+    entry = catalogue.find(word)[0]
+    return entry.key if isinstance(entry, Parameter) else entry.name
 
 
 def test_there_are_many_words_and_each_stands_once() -> None:
@@ -116,13 +183,13 @@ def test_words_that_people_type_are_explained(word: str) -> None:
 
 @pytest.mark.parametrize("word", QUESTIONS)
 def test_words_of_questions_lead_to_what_is_meant(word: str) -> None:
-    assert catalogue.find(word)[0].name == QUESTIONS[word]
+    assert _first(word) == QUESTIONS[word]
 
 
 def test_a_scheme_that_there_is_is_not_called_missing() -> None:
     schemes = {plain_form(entry.name) for entry in catalogue.schemes()}
     for word in words():
-        names = {plain_form(name) for name in (word.name, *word.also)}
+        names = {plain_form(name) for name in (word.name, *word.also, *word.covers)}
         assert word.modelled or names.isdisjoint(schemes), word.name
 
 
@@ -137,7 +204,8 @@ def test_a_word_says_what_it_is_and_what_it_is_called_here() -> None:
 
 
 def test_words_of_vendors_lead_to_what_there_is() -> None:
-    called = {plain_form(name) for word in words() for name in (word.name, *word.also)}
+    names = [name for word in words() for name in (word.name, *word.also, *word.covers)]
+    called = {plain_form(name) for name in names}
     assert called.isdisjoint(aliases())
     for alias, names in aliases().items():
         kinds = {entry.kind for name in names for entry in catalogue.find(name)}
@@ -147,7 +215,7 @@ def test_words_of_vendors_lead_to_what_there_is() -> None:
 @pytest.mark.parametrize(
     ("word", "lines"),
     [
-        ("MTU", ["Also called maximum transmission unit, ", "Unit: B.", "Here: traffic.frame."]),
+        ("MTU", ["Also called maximum transmission unit.", "Unit: B.", "Here: traffic.frame."]),
         ("Swift", ["Here: swift.", "See also timely."]),
         ("BBR", ["qcnlab does not model it."]),
         ("pfcwd", ["watchdog", "Here: watchdog.detect_after, watchdog.action."]),

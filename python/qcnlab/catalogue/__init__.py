@@ -118,10 +118,11 @@ def find(name: str) -> list[Entry]:
     from qcnlab.catalogue.words import aliases, nearest, plain_form
 
     form = plain_form(name)
-    entries = _called(name) + [
-        entry for other in aliases().get(form, []) for entry in _called(other)
-    ]
-    entries = entries or _choices().get(form, [])
+    # What a word of vendors means here goes before what only has a letter of its formula.
+    meant = [entry for other in aliases().get(form, []) for entry in _called(other)]
+    entries = meant + _called(name) or _choices().get(form, [])
+    if not entries and form.endswith("s"):
+        entries = _called(form.removesuffix("s"))
     if entries:
         return list({id(entry): entry for entry in entries}.values())
     near = nearest(name, _meanings())
@@ -233,7 +234,9 @@ def _index() -> list[tuple[set[str], Entry]]:
         index += [({preset.name.lower()}, preset) for preset in scheme.presets]
     index += [({entry.name}, entry) for entry in scenarios()]
     index += [({entry.name}, entry) for entry in sizes()]
-    index += [({each.lower() for each in (word.name, *word.also)}, word) for word in field_words()]
+    for word in field_words():
+        names = (word.name, *word.also, *word.covers)
+        index.append(({each.lower() for each in names}, word))
     index += [(_parameter_names(entry), entry) for entry in parameters()]
     return index
 

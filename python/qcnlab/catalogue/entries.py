@@ -205,6 +205,8 @@ class Word:
         The word, and what it means.
     also : tuple of str
         Other names.
+    covers : tuple of str
+        What else it explains, which is not the same.
     unit : str, optional
         What it is counted in.
     here : tuple of str
@@ -219,6 +221,7 @@ class Word:
     name: str
     about: str
     also: tuple[str, ...] = ()
+    covers: tuple[str, ...] = ()
     unit: str | None = None
     here: tuple[str, ...] = ()
     see: tuple[str, ...] = ()
@@ -227,9 +230,8 @@ class Word:
     @classmethod
     def of(cls, tree: dict[str, Any]) -> Word:
         """Return the word of a table of the file."""
-        lists: dict[str, Any] = {
-            key: tuple(tree[key]) for key in ("also", "here", "see") if key in tree
-        }
+        keys = ("also", "covers", "here", "see")
+        lists: dict[str, Any] = {key: tuple(tree[key]) for key in keys if key in tree}
         return cls(**(tree | lists))
 
 

@@ -153,6 +153,7 @@ def _guarded(arguments: Sequence[str] | None) -> int:
         return command_line()(arguments, prog_name="qcnlab", standalone_mode=False)
 
     try:
+        _refuse_what_is_no_text(sys.argv[1:] if arguments is None else arguments)
         if os.environ.get("_QCNLAB_COMPLETE") == "complete_bash":
             shell_words.in_bash(run)
         code = run()
@@ -178,6 +179,20 @@ def _guarded(arguments: Sequence[str] | None) -> int:
             return INTERRUPTED
         raise
     return code if isinstance(code, int) else DONE
+
+
+def _refuse_what_is_no_text(arguments: Sequence[str]) -> None:
+    """Refuse words that are not UTF-8: nothing that prints or stores them could do so."""
+    from qcnlab.errors import Error
+
+    for word in arguments:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            shown = word.encode(errors="surrogateescape").decode(errors="backslashreplace")
+            raise Error(
+                f"'{shown}' is not UTF-8 text; rename a file of that name, or write it in UTF-8"
+            ) from None
 
 
 def _tell(error: Exception, code: int) -> int:

@@ -47,7 +47,7 @@ def known_names(incomplete: str) -> list[Word]:
     for entry in catalogue.parameters():
         known[entry.key.rpartition(".")[2]] = _line(entry.about)
     for word in words():
-        known |= {name: _line(word.about) for name in (word.name, *word.also)}
+        known |= {name: _line(word.about) for name in (word.name, *word.also, *word.covers)}
     known |= {each.name: each.title for each in catalogue.scenarios()}
     known |= {each.name: each.title for each in catalogue.schemes()}
     known |= {each.name: each.title for each in catalogue.metrics()}
