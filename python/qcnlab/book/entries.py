@@ -188,6 +188,8 @@ class Chapter:
     path: Path
     cases: dict[str, Case]
     rows: tuple[Row, ...]
+    chosen: str = ""
+    """What we take where the source prints nothing, and by what, in a few sentences."""
 
     def digest(self, row: Row) -> str:
         """Return a fingerprint of a row's claims, of their cases, and of the rules of verdicts."""

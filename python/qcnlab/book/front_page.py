@@ -84,9 +84,9 @@ RULES = """\
   it as ours, gives its reason, and lets it decide nothing. A word of degree, such as "much",
   keeps its factor, because without one it says no more than the plain word.
 * **One set of parameters for a scheme in a deck or paper.** Where the source prints none, we
-  chose once, and the top of the source's page says what. We ran each row with the other choices
-  that touch it, too; they change no verdict. `qcnlab infer` searches them: [what it
-  chose](../concepts/readings.md).
+  chose once, or a search did (`qcnlab infer`), and the top of the source's page says what. Other
+  choices are shown beside the rows that they touch, and decide nothing. [What the searches
+  found](../concepts/readings.md), and how far to believe it, stands with the readings.
 * **A claim must be able to fail.** We run each row again without congestion control, and with the
   compared cases made equal (one half of the second case's replications against the other). If a
   row holds there as well, it says why; the book's test refuses a row that does not.

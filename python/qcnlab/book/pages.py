@@ -86,6 +86,8 @@ class _Page:
 
     def text(self, judged: Sequence[Judged]) -> str:
         lines = [f"# {self.chapter.title}", "", NOT_RUN, "", tables.counted(judged) + ".", ""]
+        if self.chapter.chosen:
+            lines += [f"Where the source prints nothing: {self.chapter.chosen}", ""]
         lines += header("row", "published", "ours, worst: median [quartiles]", "verdict")
         for each in judged:
             ours = ""

@@ -74,13 +74,13 @@ def _chapter(path: Path, vocabulary: dict[str, Word]) -> Chapter:
     except (OSError, ValueError) as error:
         raise BookError(f"{path}: {error}") from error
     table = TomlTable(str(path), tree)
-    title = table.text("title")
+    title, chosen = table.text("title"), table.text("chosen", "")
     cases = expand(table.tables("cases"))
     fixed = table.table("fixed")
     own = None if fixed is None else _fixed(fixed)
     rows = tuple(_row(each, path.stem, cases, vocabulary, own) for each in table.array("row"))
     table.end()
-    return Chapter(path.stem, title, path, cases, rows)
+    return Chapter(path.stem, title, path, cases, rows, chosen)
 
 
 def _row(
