@@ -334,7 +334,7 @@ def judged(of: Any, *checks: Check, shown: tuple[Any, ...] = ()) -> Judged:
 
 
 def page(**changes: Any) -> pages._Page:
-    chapter: Any = SimpleNamespace(title="Nine", cases={})
+    chapter: Any = SimpleNamespace(title="Nine", cases={}, chosen="a step of 5")
     known: dict[str, Any] = {
         "chapter": chapter, "case_results": {}, "folder": Path(), "recorded": Evidence(()),
         "readings": {},
@@ -348,6 +348,7 @@ def test_the_page_of_a_chapter_has_a_table_and_a_section_for_each_row() -> None:
     lines = page().text([judged(one, check(FAILS, of_claim=FAILS)), judged(two)]).splitlines()
     assert lines[0] == "# Nine"
     assert "2 rows: 1 not reproduced, 1 drawn for comparison." in lines
+    assert lines[6] == "Where the source prints nothing: a step of 5"
     assert "| [9.1](#row-9-1) | said 9.1 | recovery: 3 ms | not reproduced |" in lines
     assert "| [9.2](#row-9-2) | said 9.2 |  | drawn for comparison |" in lines
     assert [line for line in lines if line.startswith("## ")] == ["## Row 9-1", "## Row 9-2"]
@@ -423,7 +424,7 @@ def test_the_commands_of_a_row_are_those_of_its_scenarios() -> None:
         "a": SimpleNamespace(model="", command="qcnlab run a"),
         "b": SimpleNamespace(model="lag_loop", command="no"),
     }
-    chapter: Any = SimpleNamespace(title="Nine", cases=cases)
+    chapter: Any = SimpleNamespace(title="Nine", cases=cases, chosen="")
     lines = list(page(chapter=chapter)._commands(judged(row("9.1", cases=("a", "b")))))
     assert lines[4:6] == ["qcnlab validate 9.1", "qcnlab run a"]
     assert len(lines) == 9

@@ -1,8 +1,9 @@
 """Why the book's row 6.1 fails: the equation's average against the law that it averages.
 
-One flow of DCQCN as published, written anew from the paper: each packet is marked by itself with one probability, there is no
-queue and no delay. The book's runs have a longer queue than the exact root of the equation. If the law alone needs as many
-marks as our runs have, the excess comes from the equation's average, and not from the engine, its queue or its marks.
+One flow of DCQCN as published, written anew from the paper: each packet is marked by itself with
+one probability, there is no queue and no delay. The book's runs have a longer queue than the exact
+root of the equation. If the law alone needs as many marks as our runs have, the excess comes from
+the equation's average, and not from the engine, its queue or its marks.
 """
 
 from __future__ import annotations
@@ -60,8 +61,8 @@ def mean_rate(marked: float, start: float, duration: float, seed: int) -> float:
 
 
 def test_a_flow_without_marks_climbs_by_hand() -> None:
-    # Five halvings towards a target that is the rate, then 40 Mb/s a cycle of 55 us, of which the last
-    # has arrived by half: after 10 cycles the target is 6 steps up.
+    # Four cycles change nothing: the target is the rate. From the fifth on the target rises by
+    # 40 Mb/s a cycle, and the rate goes half of the way to it.
     rate = mean_rate(1e-12, 1e9, 10 * TIMER, seed=1)
     climb = [0.0, 0, 0, 0, 0]
     now = 0.0
@@ -80,8 +81,9 @@ def test_the_equations_marks_are_too_few_for_the_law(sources: int, ours_kb: floa
         sum(mean_rate(marked, share, 4.0, seed) for seed in (1, 2)) / 2 / share
         for marked in (exact, ours)
     )
-    # With the equation's marks a flow sends a quarter more than its share, so the queue would grow. With
-    # the marks of our runs it sends its share: two flows exactly, ten 7 % more, which their queue takes off.
+    # With the equation's marks a flow sends a quarter more than its share, so the queue would grow.
+    # With the marks of our runs it sends its share: one of two exactly, one of ten 7 % more, which
+    # their common queue takes off.
     assert with_exact > 1.2
     assert 0.97 < with_ours < 1.10
     assert with_exact > with_ours + 0.06
