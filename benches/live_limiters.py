@@ -157,7 +157,7 @@ def row(variant: Variant, results: list[Result]) -> tuple[str, ...]:
     spacings = [each.meta["live"]["limiter"]["spacing"] for each in counted]
 
     def metric(name: str) -> str:
-        values = [each.summary["metrics"][name]["median"] for each in counted]
+        values = [each.summary.metrics[name].median for each in counted]
         known = [value / 1e3 for value in values if value is not None]
         return middle(known, 1) if known else "none"
 

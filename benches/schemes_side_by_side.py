@@ -16,7 +16,7 @@ import textwrap
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qcnlab import api
 from qcnlab.errors import ScenarioError
@@ -204,28 +204,27 @@ def spread(values: Sequence[float | None], unit: float, *, at_least: bool) -> st
 
 def cell(result: Result, column: Column) -> str:
     """Return what a table says of a run's metric."""
-    metrics = result.summary["metrics"]
-    deadlocks = [value for value in metrics["deadlock_ms"]["values"] if value is not None]
+    metrics = result.summary.metrics
+    deadlocks = metrics["deadlock_ms"].known
     if deadlocks:
-        return f"deadlock in {len(deadlocks)} of {result.summary['replications']}"
+        return f"deadlock in {len(deadlocks)} of {result.summary.replications}"
     if column.metric == OPERATION:
-        return operation_cell(result.collectives().records())
+        return operation_cell([each.completion_s for each in result.collectives().records()])
     return spread(
-        metrics[column.metric]["values"],
+        metrics[column.metric].values,
         column.unit,
         at_least=endings.is_lower_bound(metrics, column.metric),
     )
 
 
-def operation_cell(records: Sequence[dict[str, Any]]) -> str:
-    """Return how long the operation of a run took, in ms, over its replications.
+def operation_cell(times: Sequence[float | None]) -> str:
+    """Return how long the operation of a run took, in ms, over its replications, in s.
 
-    >>> operation_cell([{"completion_s": 0.002}, {"completion_s": 0.003}])
+    >>> operation_cell([0.002, 0.003])
     '2.5 [2..3]'
-    >>> operation_cell([{"completion_s": None}, {"completion_s": 0.003}])
+    >>> operation_cell([None, 0.003])
     'did not end in 1 of 2'
     """
-    times = [record["completion_s"] for record in records]
     if None in times:
         return f"did not end in {times.count(None)} of {len(times)}"
     return spread(times, 1e-3, at_least=False)

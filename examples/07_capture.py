@@ -54,7 +54,6 @@ assert max(cnm["fb"] for cnm in after) > 20
 # Offset and delta come in units of 64 octets.
 assert all(cnm["offset_bytes"] % 64 == 0 and cnm["delta_bytes"] % 64 == 0 for cnm in cnms)
 # The capture changes no result.
-assert (
-    result.summary["counters"]["frames_delivered"]
-    == (qcnlab.run(scenario, reps=1).summary["counters"]["frames_delivered"])
+assert result.summary.counters.frames_delivered == (
+    qcnlab.run(scenario, reps=1).summary.counters.frames_delivered
 )

@@ -82,7 +82,7 @@ for name, result in (("own", first), ("none", none)):
     drops[name] = result.metric("drops") or 0.0
     print(f"{name:>5}: {drops[name]:7.0f} drops")
 assert drops["own"] < 0.2 * drops["none"]
-assert first.summary["metrics"] == again.summary["metrics"], "threads change nothing"
+assert first.summary.metrics == again.summary.metrics, "threads change nothing"
 
 # What a scheme raises comes back with its traceback.
 try:

@@ -29,10 +29,10 @@ for words, changes in CASES.items():
     late = result.throughput.to_polars().filter(pl.col("time_s") >= 0.1)
     means = {s: late.filter(pl.col("source") == s)["rate_bps"].mean() for s in SOURCES}
     rates[words] = [float(str(means[source])) / 1e9 for source in SOURCES]
-    counters = result.summary["counters"]
-    lost = counters["frames_dropped"] / counters["frames_sent"]
+    counters = result.summary.counters
+    lost = (counters.frames_dropped or 0) / counters.frames_sent
     shown = "".join(f"{rate:>13.3f}" for rate in rates[words])
-    print(f"{words:30}{shown}{lost:>9.1%}{counters['messages_sent']:>10}")
+    print(f"{words:30}{shown}{lost:>9.1%}{counters.messages_sent:>10}")
 
 # The edge leaves the near hosts what they had; without it they starve at the least rate.
 assert min(rates["old and far outside, edge"][:2]) > 2.9

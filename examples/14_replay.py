@@ -73,6 +73,6 @@ with tempfile.TemporaryDirectory() as folder:
 
     # The same traffic under QCN: limiters hold back what would have been lost.
     qcn = qcnlab.run(replay.with_("scheme.name=qcn"), reps=1)
-    lost = [run.summary["counters"]["frames_dropped"] for run in (again, qcn)]
+    lost = [run.summary.counters.frames_dropped or 0 for run in (again, qcn)]
     print(f"frames lost without control: {lost[0]:,}, with QCN: {lost[1]:,}")
     assert lost[1] < lost[0] / 2

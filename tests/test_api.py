@@ -51,8 +51,8 @@ def test_seed_replications_and_threads(short: qcnlab.Scenario) -> None:
     again = qcnlab.run(short, reps=2, seed=3, jobs=2)
     other = qcnlab.run(short, reps=2, seed=4)
     assert first.summary == again.summary
-    assert first.summary["seed"] == 3
-    assert first.summary["replications"] == 2
+    assert first.summary.seed == 3
+    assert first.summary.replications == 2
     assert first.messages.to_polars().equals(again.messages.to_polars())
     assert not first.messages.to_polars().equals(other.messages.to_polars())
 
@@ -67,7 +67,7 @@ def test_run_many_keeps_the_order(short: qcnlab.Scenario) -> None:
     alone = qcnlab.run(short, reps=2, seed=3)
     other = short.with_("scheme.name=none")
     results = qcnlab.run_many([other, short], reps=2, seed=3)
-    assert [result.summary["scheme"] for result in results] == ["none", "qcn"]
+    assert [result.summary.scheme for result in results] == ["none", "qcn"]
     assert results[1].summary == alone.summary
     assert qcnlab.run_many([]) == []
 
@@ -82,12 +82,10 @@ def test_impossible_numbers_are_refused(short: qcnlab.Scenario, wrong: dict[str,
 
 def test_metrics_of_the_summary_and_the_table_agree(result: qcnlab.Result) -> None:
     frame = result.metrics.to_polars()
-    for name, metric in result.summary["metrics"].items():
+    for name, metric in result.summary.metrics.items():
         values = frame.filter(frame["metric"] == name)["value"].to_list()
-        assert values == metric["values"], name
-    assert (
-        result.metric("queue_max_bytes") == result.summary["metrics"]["queue_max_bytes"]["median"]
-    )
+        assert values == list(metric.values), name
+    assert result.metric("queue_max_bytes") == result.summary.metrics["queue_max_bytes"].median
 
 
 def test_an_exception_says_where(tmp_path: Path) -> None:

@@ -32,13 +32,13 @@ def fabric() -> qcnlab.Result:
 def test_flows_that_end_have_no_fairness_and_a_fabric_no_bottleneck(fabric: qcnlab.Result) -> None:
     why = without_meaning(fabric)
     assert not has_bottleneck(fabric)
-    port = fabric.summary["bottleneck"]["port"]
+    port = fabric.summary.bottleneck.port
     assert f"{port} is one port of many" in why["queue_mean_bytes"]
     assert "flows that end" in why["jain"]
     assert not {"jain", "victim_gbps", *having("one_port")}.intersection(names(fabric))
     assert names(fabric)[:2] == ["fct_mean_ms", "fct_p99_ms"]
     # Nothing is lost: all of it stands in the summary and behind --all.
-    assert fabric.summary["metrics"]["queue_mean_bytes"]["median"] is not None
+    assert fabric.summary.metrics["queue_mean_bytes"].median is not None
     words = metrics_text(fabric)
     assert (
         "  queue_mean_bytes, queue_std_bytes, queue_max_bytes, queue_empty_frac: no bott" in words
@@ -103,7 +103,7 @@ def test_half_of_the_traffic_makes_a_bottleneck(tmp_path: Path) -> None:
         more = "".join(other.format(3 + n, 5 + n) for n in range(1, others + 1))
         (tmp_path / "own.toml").write_text(text.format(more=more))
         result = qcnlab.run(qcnlab.load(tmp_path / "own.toml"), reps=1)
-        assert result.summary["bottleneck"]["port"] == "switch->host8"
+        assert result.summary.bottleneck.port == "switch->host8"
         shares.append(has_bottleneck(result))
         assert ("bottleneck_gbps" in names(result)) is shares[-1]
     assert shares == [True, False]

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from conftest import HOTSPOT, ROOT, SHORT, CommandLine
+from made_up_run import made_up_summary
 from qcnlab import book
 from qcnlab.book import (
     command,
@@ -316,13 +317,8 @@ def case_of(values: list[float | None]) -> runner.CaseResult:
     config = (
         'duration = "1 s"\nscheme = {}\n[record]\nqueue_every = "1 ms"\nthroughput_bin = "1 ms"'
     )
-    summary = {
-        "replications": len(values),
-        "flows": 1,
-        "ends": [{"end_s": 1.0}],
-        "bottleneck": {"port": "p", "rate_bps": 1.0, "buffer_bytes": None},
-        "metrics": {"rec95_ms": {"values": values}},
-    }
+    ends = [1.0] * len(values)
+    summary = made_up_summary(ends=ends, metrics={"rec95_ms": values})
     result = Result(config, summary, {}, lambda name: pytest.fail(name))
     return runner.CaseResult(book.Case("a", "", (), 1, "", "", ()), result, {})
 

@@ -69,7 +69,7 @@ def test_a_queue_in_kilobytes_with_its_set_point(result: Result) -> None:
     canvas = drawn(result, figure("queue"))
     (axes,) = canvas.axes
     queues = result.queues.to_polars().filter(
-        pl.col("port").cast(pl.String) == result.summary["bottleneck"]["port"]
+        pl.col("port").cast(pl.String) == result.summary.bottleneck.port
     )
     highest = float(queues["queue_bytes"].to_numpy().max()) / 1e3
     band, one = shown(axes)
@@ -179,7 +179,7 @@ class Bands:
 
 
 def test_panels_for_cases_and_ports(result: Result) -> None:
-    port = str(result.summary["bottleneck"]["port"])
+    port = str(result.summary.bottleneck.port)
     two = figure("queue", cases=("a", "b"), names=("A", "B"), ports=(port, port))
     canvas = drawn(result, two)
     assert [axes.get_title() for axes in canvas.axes] == [

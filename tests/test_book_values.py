@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from made_up_run import made_up_summary
 from qcnlab import book
 from qcnlab.book import completion, hotspot, measures, traces, trials, values, variants
 from qcnlab.book.cases import Case, Hot
@@ -36,7 +37,7 @@ class Recorded:
     def __init__(self, **tables: dict[str, list[Any]]) -> None:
         self.tables = {name: pl.DataFrame(columns) for name, columns in tables.items()}
         self._tables = {"queues": 1}
-        self.summary = {"bottleneck": {"port": "p"}, "replications": 2, "metrics": {}}
+        self.summary = made_up_summary(ends=[1.0, 1.0])
 
     def table(self, name: str) -> Any:
         return SimpleNamespace(to_polars=lambda: self.tables[name])
@@ -171,7 +172,7 @@ def test_many_flows_and_replications_stay_in_order() -> None:
             "frames": [1],
         },
     )
-    run.summary["replications"] = 60
+    run.summary = made_up_summary(ends=[1.0] * 60)
     for rep, one in enumerate(traces.traces(run)):
         assert list(one.flows) == [f"h{flow:02}" for flow in range(20)]
         assert [float(rate[0]) for rate in one.flows.values()] == pytest.approx(
@@ -252,11 +253,12 @@ def test_the_window_of_a_value(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_stands_for_a_value_that_there_is_none_of(monkeypatch: pytest.MonkeyPatch) -> None:
     run = recorded()
-    run.summary["metrics"] = {
-        "recovery_ms": {"values": [3.0, None]},
-        "jain": {"values": [None, 0.5]},
-        "drops": {"values": [2, 3]},
+    values: dict[str, list[float | None]] = {
+        "recovery_ms": [3.0, None],
+        "jain": [None, 0.5],
+        "drops": [2, 3],
     }
+    run.summary = made_up_summary(ends=[1.0, 1.0], metrics=values)
     assert measures.values(run, "recovery_ms", None) == [3.0, INF]
     assert measures.values(run, "drops", None) == [2.0, 3.0]
     assert math.isnan(measures.values(run, "jain", None)[0])

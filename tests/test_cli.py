@@ -23,11 +23,11 @@ def test_run_prints_metrics_and_writes_a_folder(cli: CommandLine) -> None:
     folder = cli.folder / done.stdout.splitlines()[-1]
     result = qcnlab.open_run(folder)
     assert folder.parent.name == "runs"
-    assert folder.name == f"{HOTSPOT}-{result.summary['hash'][:8]}"
-    assert result.summary["replications"] == 2
-    for name, metric in result.summary["metrics"].items():
+    assert folder.name == f"{HOTSPOT}-{result.summary.hash[:8]}"
+    assert result.summary.replications == 2
+    for name, metric in result.summary.metrics.items():
         line = next(line for line in done.stdout.splitlines() if line.startswith(f"{name} "))
-        assert metric["unit"] in line
+        assert metric.unit in line
     assert "median [min..max]" in done.stdout
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +12,8 @@ import pytest
 import qcnlab
 from qcnlab.printing import text
 from qcnlab.results.collectives import PARTS
+from qcnlab.runs.collective_runs import EndedRun
+from qcnlab.runs.summary import Summary
 
 if TYPE_CHECKING:
     from conftest import CommandLine
@@ -33,38 +36,44 @@ def message(octets: int) -> int:
     return 80 * (full * PACKET + PACKET + (rest + HEADERS)) + 2_000_000
 
 
+def ended(result: qcnlab.Result) -> EndedRun:
+    (record,) = result.collectives().records()
+    assert isinstance(record, EndedRun)
+    return record
+
+
 @pytest.fixture(scope="module")
 def ring() -> qcnlab.Result:
     return qcnlab.run(qcnlab.load(RING), reps=1)
 
 
 def test_a_ring_takes_its_steps_and_its_parts_are_the_whole(ring: qcnlab.Result) -> None:
-    (record,) = ring.collectives().records()
-    assert (record["operation"], record["algorithm"], record["ranks"]) == ("all_reduce", "ring", 8)
-    assert record["messages"] == record["messages_received"] == 8 * 14
-    assert ps(record["lower_bound_s"]) == 14 * message(1_000_000)
-    assert record["ratio"] == pytest.approx(record["completion_s"] / record["lower_bound_s"])
-    parts = record["slowest"]["parts"]
-    assert set(parts) == set(PARTS)
-    assert sum(map(ps, parts.values())) == ps(record["completion_s"])
-    assert ps(parts["serialisation_s"] + parts["propagation_s"]) == 14 * message(1_000_000)
-    for link in record["slowest"]["chain"]:
-        assert sum(map(ps, link["parts"].values())) <= ps(link["until_s"] - link["start_s"]) + 1
-    algorithm = 8 * 8e6 / record["completion_s"]
-    assert record["algorithm_bandwidth_bps"] == pytest.approx(algorithm)
-    assert record["bus_bandwidth_bps"] == pytest.approx(algorithm * 14 / 8)
+    record = ended(ring)
+    assert (record.operation, record.algorithm, record.ranks) == ("all_reduce", "ring", 8)
+    assert record.messages == record.messages_received == 8 * 14
+    assert ps(record.lower_bound_s) == 14 * message(1_000_000)
+    assert record.ratio == pytest.approx(record.completion_s / record.lower_bound_s)
+    parts = record.slowest.parts
+    assert set(parts.to_dict()) == set(PARTS)
+    assert sum(map(ps, asdict(parts).values())) == ps(record.completion_s)
+    assert ps(parts.serialisation_s + parts.propagation_s) == 14 * message(1_000_000)
+    for link in record.slowest.chain:
+        assert sum(map(ps, asdict(link.parts).values())) <= ps(link.until_s - link.start_s) + 1
+    algorithm = 8 * 8e6 / record.completion_s
+    assert record.algorithm_bandwidth_bps == pytest.approx(algorithm)
+    assert record.bus_bandwidth_bps == pytest.approx(algorithm * 14 / 8)
 
 
 def test_times_are_those_of_the_table_of_flows(ring: qcnlab.Result) -> None:
-    (record,) = ring.collectives().records()
+    record = ended(ring)
     flows = ring.flows.to_polars()
-    assert len(flows) == record["messages"]
-    assert record["began_s"] == flows["start_s"].min()
+    assert len(flows) == record.messages
+    assert record.began_s == flows["start_s"].min()
     # The table's times end with the acknowledgement: 66 octets twice, and 2 us.
-    last = record["began_s"] + record["completion_s"]
-    assert ps(flows["finished_s"].max() - last) == 2 * 66 * 80 + 2_000_000
-    (round_,) = record["rounds"]
-    assert max(round_["ranks_completed_s"]) == pytest.approx(last, abs=1e-13)
+    last = record.began_s + record.completion_s
+    assert ps(max(flows["finished_s"].to_list()) - last) == 2 * 66 * 80 + 2_000_000
+    (round_,) = record.rounds
+    assert max(at or 0.0 for at in round_.ranks_completed_s) == pytest.approx(last, abs=1e-13)
 
 
 def test_the_slow_link_is_named(cli: CommandLine) -> None:
@@ -95,36 +104,37 @@ def test_an_operation_that_did_not_end_is_told(cli: CommandLine) -> None:
 def test_replications_stand_together() -> None:
     scenario = qcnlab.load(RING).with_("traffic.placement=random", "traffic.start_jitter=5 us")
     operations = qcnlab.run(scenario, reps=3).collectives()
-    assert [record["replication"] for record in operations.records()] == [0, 1, 2]
-    hosts = [tuple(record["hosts"]) for record in operations.records()]
+    assert [record.replication for record in operations.records()] == [0, 1, 2]
+    hosts = [tuple(record.hosts) for record in operations.records()]
     assert len(set(hosts)) == 3 and {tuple(sorted(each)) for each in hosts} == {
         tuple(f"host{number}" for number in range(1, 9))
     }
-    worst = max(record["completion_s"] for record in operations.records())
+    worst = max(record.completion_s or 0.0 for record in operations.records())
     assert f"{text.duration(worst)} in the slowest replication" in operations.short()
 
 
 def test_replications_that_did_not_end_are_told_beside_those_that_did(ring: qcnlab.Result) -> None:
-    (record,) = ring.collectives().records()
+    record = ended(ring)
     unfinished: dict[str, Any] = {
         "completion_s": None,
         "messages_received": 40,
         "waiting_for": {"under_way": 3, "first": "host1->host2#9"},
     }
-    slower = {"completion_s": 2 * record["completion_s"], "ratio": 2 * record["ratio"]}
+    slower = {"completion_s": 2 * record.completion_s, "ratio": 2 * record.ratio}
     changes: tuple[dict[str, Any], ...] = ({}, slower, unfinished)
-    records = [{**record, **change, "replication": k} for k, change in enumerate(changes)]
-    other = {**record, "traffic": 1, "size_bytes": 1000}
-    summary = {**ring.summary, "collectives": [*records, other]}
+    tree = record.to_dict()
+    records = [{**tree, **change, "replication": k} for k, change in enumerate(changes)]
+    other = {**tree, "traffic": 1, "size_bytes": 1000}
+    summary = Summary.read({**ring.summary.to_dict(), "collectives": [*records, other]})
     told = qcnlab.Result(ring.config, summary, {}, ring.table).collectives().short().splitlines()
     title = "all_reduce (ring) of 8 MB among 8 ranks, traffic.0"
     assert told[:2] == [
         f"{title}: did not end in 1 of 3 replications",
         "  40 of 112 messages came; 3 were under way, the first host1->host2#9",
     ]
-    best, worst = (text.duration(each["completion_s"]) for each in (record, records[1]))
+    best, worst = (text.duration(times * record.completion_s) for times in (1, 2))
     assert told[2] == f"  {worst} in the slowest replication; {best} at best"
-    assert told[3].startswith(f"  {text.number(2 * record['ratio'])} times the lower bound")
+    assert told[3].startswith(f"  {text.number(2 * record.ratio)} times the lower bound")
     assert "all_reduce (ring) of 1 KB among 8 ranks, traffic.1" in told
 
 
@@ -132,12 +142,13 @@ def test_ranks_are_those_of_the_slowest_round() -> None:
     scenario = qcnlab.load(RING).with_("traffic.rounds=3", "traffic.start_jitter=5 us")
     operations = qcnlab.run(scenario, reps=1).collectives()
     (record,) = operations.records()
-    number = max(range(3), key=lambda round_: record["rounds"][round_]["completion_s"])
-    slow = record["rounds"][number]
-    longest = max(slow["ranks_completed_s"]) - slow["began_s"]
+    assert isinstance(record, EndedRun)
+    number = max(range(3), key=lambda round_: record.rounds[round_].completion_s or 0.0)
+    slow = record.rounds[number]
+    longest = max(at or 0.0 for at in slow.ranks_completed_s) - (slow.began_s or 0.0)
     header, _, first = operations.text().split("took of round ")[1].splitlines()[:3]
     assert header == str(number)
-    assert first.split()[0] == str(slow["slowest_rank"])
+    assert first.split()[0] == str(slow.slowest_rank)
     assert first.endswith(text.duration(round(longest, 12)))
 
 
@@ -171,9 +182,9 @@ name = "none"
 """
     )
     first, other = qcnlab.run(two, reps=1).collectives().records()
-    assert (first["traffic"], first["hosts"]) == (0, ["host1", "host2"])
-    assert (other["traffic"], other["hosts"], other["began_s"]) == (1, ["host3", "host4"], 1e-5)
-    assert other["bus_bandwidth_bps"] == other["algorithm_bandwidth_bps"]
+    assert (first.traffic, first.hosts) == (0, ("host1", "host2"))
+    assert (other.traffic, other.hosts, other.began_s) == (1, ("host3", "host4"), 1e-5)
+    assert other.bus_bandwidth_bps == other.algorithm_bandwidth_bps
 
 
 def test_runs_without_operations_say_so(result: qcnlab.Result, cli: CommandLine) -> None:
@@ -202,7 +213,7 @@ def test_the_chain_is_drawn_with_its_parts_and_the_slow_link(cli: CommandLine) -
 
 def test_a_bar_ends_where_its_message_is_there(ring: qcnlab.Result) -> None:
     """Bars follow each other from the start to the completion; each begins where the last ended."""
-    (record,) = ring.collectives().records()
+    record = ended(ring)
     axes = ring.collectives().plot().axes[0]
     spans = sorted(
         (float(box.x0), float(box.x1), round((box.y0 + box.y1) / 2))
@@ -210,14 +221,14 @@ def test_a_bar_ends_where_its_message_is_there(ring: qcnlab.Result) -> None:
         for box in [path.get_extents() for path in bars.get_paths()]
     )
     assert spans[0][0] == 0
-    assert spans[-1][1] == pytest.approx(record["completion_s"] * 1e3)
+    assert spans[-1][1] == pytest.approx(record.completion_s * 1e3)
     for before, after in itertools.pairwise(spans):
         assert after[0] == pytest.approx(before[1], abs=1e-9)
-    chain = record["slowest"]["chain"]
+    chain = record.slowest.chain
     for link in chain:
-        end = (link["until_s"] - record["began_s"]) * 1e3
+        end = (link.until_s - record.began_s) * 1e3
         rows = {row for _, until, row in spans if until == pytest.approx(end, abs=1e-9)}
-        assert link["from_rank"] in rows
+        assert link.from_rank in rows
 
 
 def test_without_an_operation_that_ended_there_is_nothing_to_draw(cli: CommandLine) -> None:

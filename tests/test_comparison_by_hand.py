@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import median
-from typing import Any
+from dataclasses import replace
 
 import pytest
 
 import qcnlab
+from made_up_run import made_up_summary
 from qcnlab.errors import AnalysisError
 from qcnlab.metrics import having
+from qcnlab.records import ByName
 from qcnlab.results import comparison
 from qcnlab.runs.intervals import Interval, of_difference, of_mean, of_median
+from qcnlab.runs.summary import Ending, Summary
 
 pytest.importorskip("scipy")
 
@@ -27,15 +29,7 @@ name = "{scheme}"
 queue_every = "10 us"
 throughput_bin = "1 ms"
 """
-UNITS = {"queue_mean_bytes": "B", "drops": "frames", "started": "flows", "unfinished": "flows"}
 EIGHT = [8.0, 3.0, 6.0, 1.0, 7.0, 2.0, 5.0, 4.0]
-
-
-def metric(name: str, values: Sequence[float | None]) -> dict[str, Any]:
-    known = [value for value in values if value is not None]
-    low, middle, high = (f(known) if known else None for f in (min, median, max))
-    unit = UNITS.get(name, "")
-    return {"unit": unit, "min": low, "median": middle, "max": high, "values": list(values)}
 
 
 def made(
@@ -54,14 +48,20 @@ def made(
     silent = (*having("silent_at_zero"), *having("silent_at_zero_beside"))
     zero = {each: [0.0] * count for each in silent}
     every: dict[str, Sequence[float | None]] = {**none, **zero, **metrics}
-    summary = {
-        "scenario": name, "scheme": scheme, "preset": preset, "seed": seed,
-        "replications": count, "flows": 1, "bottleneck": {"rate_bps": 1e9, "buffer_bytes": None},
-        "ends": [{"end_s": 1e-3, "why": "duration"}] * count,
-        "metrics": {each: metric(each, values) for each, values in every.items()},
-    }  # fmt: skip
+    summary = made_up_summary(
+        scenario=name,
+        scheme=scheme,
+        preset=preset,
+        seed=seed,
+        ends=[1e-3] * count,
+        metrics=every,
+    )
     config = CONFIG.format(duration=duration, rtt=rtt, scheme=scheme)
     return qcnlab.Result(config, summary, {}, lambda table: pytest.fail(table))
+
+
+def with_summary(result: qcnlab.Result, summary: Summary) -> qcnlab.Result:
+    return qcnlab.Result(result.config, summary, {}, lambda table: pytest.fail(table))
 
 
 def names(*results: qcnlab.Result) -> list[str]:
@@ -139,8 +139,9 @@ def test_what_no_run_has_or_is_zero_in_all_is_not_shown() -> None:
 
 
 def test_what_an_older_run_folder_lacks_is_not_shown_but_told() -> None:
-    older, newer = made(drops=[1.0]), made(drops=[3.0], never_started=[2.0])
-    del older.summary["metrics"]["never_started"]
+    whole, newer = made(drops=[1.0]), made(drops=[3.0], never_started=[2.0])
+    kept = {name: each for name, each in whole.summary.metrics.items() if name != "never_started"}
+    older = with_summary(whole, replace(whole.summary, metrics=ByName(kept)))
     assert qcnlab.compare([newer, newer]).metrics == ["never_started", "drops"]
     both = qcnlab.compare([older, newer])
     assert both.metrics == ["drops"]
@@ -168,9 +169,9 @@ def test_records_count_the_deadlocks_of_each_run(stood_still: list[int]) -> None
     runs = []
     for number, count in enumerate(stood_still):
         run = made(drops=[1.0] * 3, rtt=f"{number + 1}0 us")
-        ends = [{"why": "deadlock"}] * count + [{"why": "duration"}] * (3 - count)
-        run.summary["ends"] = [{"end_s": 1e-3, **end} for end in ends[::-1]]
-        runs.append(run)
+        stood = Ending(1e-3, "deadlock", ("a->b", "b->a"), 0.5e-3)
+        ends = [Ending(1e-3, "duration")] * (3 - count) + [stood] * count
+        runs.append(with_summary(run, replace(run.summary, ends=tuple(ends))))
     records = qcnlab.compare(runs, metrics=["drops"]).records()
     assert [record["deadlocked"] for record in records] == stood_still
 

@@ -15,6 +15,7 @@ import pytest
 
 import qcnlab
 from conftest import ROOT, CommandLine
+from made_up_run import made_up_summary
 from qcnlab.results import comparison
 from qcnlab.results.completion_table import CompletionTable
 from qcnlab.runs.percentiles import Bound
@@ -41,12 +42,7 @@ def made(*flows: tuple[Any, ...], ends: tuple[float, ...], seed: int = 0) -> Res
         pl.lit("host1").alias("source"), alone_s=pl.lit(1.0), standalone_s=pl.lit(1.0)
     )
     table = Table("flows", frame, frame.columns, {}, len(frame))
-    summary = {
-        "scenario": "made",
-        "scheme": "none",
-        "seed": seed,
-        "ends": [{"end_s": end, "why": "duration"} for end in ends],
-    }
+    summary = made_up_summary(seed=seed, ends=ends)
     return qcnlab.Result(CONFIG, summary, {}, {"flows": table}.get)  # type: ignore[arg-type]
 
 

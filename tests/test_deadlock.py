@@ -45,10 +45,10 @@ def test_a_circle_of_pauses_is_named_in_a_whole_run_folder(cli: CommandLine) -> 
     assert line.startswith("deadlock found at 1 ms: switch1->switch2, switch2->switch3, ")
     assert "switch5->switch1 stopped by PAUSE, each waiting for the next" in line
     result = qcnlab.open_run(cli.folder / "out")
-    (end,) = result.summary["ends"]
-    assert (end["why"], end["end_s"]) == ("deadlock", 0.001)
-    assert len(end["circle"]) == 5
-    assert 0 < end["closed_s"] < end["end_s"]
+    (end,) = result.summary.ends
+    assert (end.why, end.end_s) == ("deadlock", 0.001)
+    assert len(end.circle) == 5
+    assert end.closed_s is not None and 0 < end.closed_s < end.end_s
     assert result.metric("deadlock_ms") == 1.0
     # Ten bins of 100 us of five flows.
     assert len(result.throughput) == 50

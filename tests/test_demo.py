@@ -50,7 +50,7 @@ def test_every_cell_is_a_run_folder(demo: Demo, ran: tuple[Path, Done]) -> None:
     assert len(demo.cells) == len(ROWS) * len(RTTS)
     for cell in demo.cells:
         again = qcnlab.open_run(ran[0] / "runs" / "demo" / cell.folder)
-        assert again.summary["scheme"] == cell.row.scheme
+        assert again.summary.scheme == cell.row.scheme
         assert again.summary == cell.result.summary
 
 
@@ -62,7 +62,8 @@ def test_the_command_of_a_cell_makes_its_numbers(demo: Demo, tmp_path: Path) -> 
     done = CommandLine(tmp_path)(*words[1:], "--json")
     assert done.returncode == 0, done.stderr
     printed = json.loads(done.stdout)
-    assert {key: printed[key] for key in cell.result.summary} == cell.result.summary
+    told = cell.result.summary.to_dict()
+    assert {key: printed[key] for key in told} == told
 
 
 class Page(HTMLParser):

@@ -37,7 +37,7 @@ queue_every = "50 us"
 
 
 def ended(result: qcnlab.Result) -> list[float]:
-    return [end["end_s"] for end in result.summary["ends"]]
+    return [end.end_s for end in result.summary.ends]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_those_that_drain_and_those_that_do_not_are_told_apart() -> None:
     """With seed 2 replications end at 865, 691 and 516 us: at 700 us the first is stopped."""
     scenario = qcnlab.Scenario.from_toml(DRAINED).with_("duration=700 us")
     result = qcnlab.run(scenario, reps=3, seed=2, progress=False)
-    assert [end["why"] for end in result.summary["ends"]] == ["duration", "drained", "drained"]
+    assert [end.why for end in result.summary.ends] == ["duration", "drained", "drained"]
     assert lines(result.summary, drains=True) == [
         "2 replications of 3 drained, end at 516.098 us to 690.547 us",
         "1 replication not drained: stopped at 700 us, the duration, with 1 flows unfinished",
@@ -76,8 +76,8 @@ def test_the_first_of_those_that_did_not_drain_says_when() -> None:
     """With seed 3 the first two have drained by 850 us, and the last has not."""
     scenario = qcnlab.Scenario.from_toml(DRAINED).with_("duration=850 us")
     result = qcnlab.run(scenario, reps=3, seed=3, progress=False)
-    ends = result.summary["ends"]
-    assert [end["why"] for end in ends] == ["drained", "drained", "duration"]
+    ends = result.summary.ends
+    assert [end.why for end in ends] == ["drained", "drained", "duration"]
     assert lines(result.summary, drains=True) == [
         "2 replications of 3 drained, end at 593.78 us to 839.439 us",
         "1 replication not drained: stopped at 850 us, the duration, with 1 flows unfinished",

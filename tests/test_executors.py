@@ -205,12 +205,12 @@ def test_the_least_and_the_largest_seed_are_seeds_everywhere(
 
     here = made("here", None)
     three = short.with_("topology.sources=3")
-    alone = qcnlab.run(three, reps=1, seed=seed).summary["metrics"]
+    alone = qcnlab.run(three, reps=1, seed=seed).summary.metrics
     swept = qcnlab.open_sweep(tmp_path / "here")
     for metric in ("queue_mean_bytes", "queue_std_bytes", "messages"):
-        assert swept.over(1, metric)["values"] == alone[metric]["values"]
-    own = qcnlab.run(three, reps=1).summary["metrics"]
-    assert own["queue_mean_bytes"]["values"] != alone["queue_mean_bytes"]["values"]
+        assert swept.over(1, metric).values == alone[metric].values
+    own = qcnlab.run(three, reps=1).summary.metrics
+    assert own["queue_mean_bytes"].values != alone["queue_mean_bytes"].values
     assert made("jobs", None, jobs=7) == here
     with ThreadPoolExecutor(5) as pool:
         assert made("threads", pool) == here

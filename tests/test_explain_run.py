@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -144,13 +145,14 @@ def test_flows_that_start_after_the_end_are_not_slow(paused: qcnlab.Result) -> N
 
 
 def test_a_replication_has_its_own_end_and_drops(paused: qcnlab.Result) -> None:
-    ends = [paused.summary["ends"][0], {**paused.summary["ends"][1], "end_s": 0.002}]
+    first, second = paused.summary.ends
+    summary = replace(paused.summary, ends=(first, replace(second, end_s=0.002)))
     frames = {"replication": [0, 1, 1], "time_s": [1e-4, 3e-4, 2e-4], "frames": [9, 3, 4]}
     frame = pl.DataFrame({**frames, "port": ["a->b", "t4->r", "t2->vr"], "source": ["x"] * 3})
     drops = Table("drops", frame, frame.columns, {}, 3)
     result = qcnlab.Result(
         paused.config,
-        {**paused.summary, "ends": ends},
+        summary,
         {},
         lambda name: drops if name == "drops" else paused.table(name),
     )

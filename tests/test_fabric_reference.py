@@ -183,10 +183,11 @@ def test_a_ring_of_dependent_flows_stands_still_when_the_second_implementation_d
         network = Fabric(setting, messages)
         network.run(10**12)
         run = qcnlab.run(laboratory.fabric(setting, messages))
-        (end,) = run.summary["ends"]
-        assert end["circle"] == [f"s{i}->s{i % 5 + 1}" for i in range(1, 6)]
+        (end,) = run.summary.ends
+        assert list(end.circle) == [f"s{i}->s{i % 5 + 1}" for i in range(1, 6)]
         last = [network.ports[f"s{i}", f"s{i % 5 + 1}"].stops[-1] for i in range(1, 6)]
-        assert round(end["closed_s"] * 1e12) == max(last)
+        assert end.closed_s is not None
+        assert round(end.closed_s * 1e12) == max(last)
         assert stops(run) == network_stops(network)
         assert run.metric("pause_frames") == network.pause_frames > 10
         assert [result.done for result in network.run(2 * 10**12)] == [None] * 5

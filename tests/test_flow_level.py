@@ -32,7 +32,7 @@ def result() -> qcnlab.Result:
 
 
 def test_completion_times_are_known_and_nothing_else(result: qcnlab.Result) -> None:
-    there = {name for name, each in result.summary["metrics"].items() if each["median"] is not None}
+    there = {name for name, each in result.summary.metrics.items() if each.median is not None}
     assert there == KNOWN
     assert result.metric("slowdown_mean") == pytest.approx(
         result.fct(by="all").flows["slowdown"].mean()
@@ -55,7 +55,7 @@ def test_many_runs_take_the_word_too(result: qcnlab.Result) -> None:
     flows = [each.flows.to_polars() for each in (result, other, packets)]
     assert flows[0].equals(flows[1])
     assert flows[0]["start_s"].equals(flows[2]["start_s"])
-    assert not flow_level.is_flow_level(packets.summary)
+    assert not packets.summary.flow_level
     assert packets.metric("drops") is not None
 
 

@@ -63,7 +63,7 @@ def test_meta_tells_where_it_comes_from(result: qcnlab.Result, tmp_path: Path) -
     assert set(meta["versions"]) == {"qcnlab", "python", "polars"}
     assert meta["seed"] == 5
     assert meta["replications"] == 3
-    assert meta["hash"] == result.summary["hash"]
+    assert meta["hash"] == result.summary.hash
     assert meta["units"]["queues"]["queue_bytes"] == "B"
     assert meta["wall_s"] > 0
     assert meta["cpu_s"] > 0
@@ -73,7 +73,7 @@ def test_default_folders_are_numbered(
     result: qcnlab.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    stem = f"runs/{result.name}-{result.summary['hash'][:8]}"
+    stem = f"runs/{result.name}-{result.summary.hash[:8]}"
     assert [str(result.save()) for _ in range(3)] == [stem, f"{stem}-2", f"{stem}-3"]
 
 

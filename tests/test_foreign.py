@@ -165,10 +165,10 @@ def scenario(name: str, *changes: str) -> qcnlab.Scenario:
 
 def test_a_class_runs_the_same_on_any_number_of_threads() -> None:
     one, two = (qcnlab.run(scenario("Plain"), reps=4, jobs=jobs) for jobs in (1, 2))
-    assert one.summary["metrics"] == two.summary["metrics"]
+    assert one.summary.metrics == two.summary.metrics
     assert one.queues.to_polars().equals(two.queues.to_polars())
     assert (one.metric("messages") or 0) > 0
-    assert len(set(one.summary["metrics"]["drops"]["values"])) > 1
+    assert len(set(one.summary.metrics["drops"].values)) > 1
 
 
 @pytest.mark.parametrize("name", ["Marked", "MarkedOnArrival"])
@@ -212,7 +212,7 @@ def test_a_broken_contract_is_a_law_violation() -> None:
 
 def test_kinds_of_signal_may_be_declared() -> None:
     declared, plain = (qcnlab.run(scenario(name), reps=1) for name in ("Declared", "Plain"))
-    assert declared.summary["metrics"] == plain.summary["metrics"]
+    assert declared.summary.metrics == plain.summary.metrics
     with pytest.raises(qcnlab.LawViolation, match="sends a CNM, which it does not say it speaks"):
         qcnlab.run(scenario("SendsAnother"), reps=1)
 

@@ -18,8 +18,8 @@ def test_its_scenario_runs() -> None:
     assert len(blocks) == 1
     scenario = qcnlab.Scenario.from_toml(blocks[0]).with_("duration=20ms")
     result = qcnlab.run(scenario, progress=False)
-    assert result.summary["bottleneck"]["port"] in {"core->edge5", "edge5->node6"}
-    assert result.summary["metrics"]["drops"]["median"] == 0
+    assert result.summary.bottleneck.port in {"core->edge5", "edge5->node6"}
+    assert result.summary.metrics["drops"].median == 0
 
 
 def test_its_tables_name_every_kind_and_key() -> None:

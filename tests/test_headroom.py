@@ -351,14 +351,14 @@ def test_the_worst_run_is_a_scenario(cli: CommandLine) -> None:
     (cli.folder / "headroom.toml").write_text(text, encoding="utf-8")
     done = cli("run", "headroom.toml", "-o", "worst")
     assert done.returncode == 0, done.stderr
-    assert qcnlab.open_run(cli.folder / "worst").summary["metrics"]["drops"]["median"] == 0
+    assert qcnlab.open_run(cli.folder / "worst").summary.metrics["drops"].median == 0
     # A cell less for each of three links; the rest of the buffer stays as it is.
     headroom, size = (int(text.split(f'{key} = "')[1].split()[0]) for key in ("headroom", "size"))
     less = scenario.with_(
         f"shared_buffer.headroom={headroom - 96} B", f"shared_buffer.size={size - 3 * 96} B"
     )
     result = qcnlab.run(less, progress=False)
-    assert result.summary["metrics"]["drops"]["median"] == 1
+    assert result.summary.metrics["drops"].median == 1
 
 
 def test_the_text_has_every_column_and_run(cli: CommandLine) -> None:

@@ -16,6 +16,7 @@ import pytest
 
 import qcnlab
 from conftest import ROOT, CommandLine
+from made_up_run import made_up_summary
 from qcnlab import _core
 from qcnlab.formats.hpcc import cdf, config, exporting, flows, importing, results, topology
 from qcnlab.formats.hpcc.nodes import nodes
@@ -77,7 +78,7 @@ def test_the_example_becomes_a_scenario_that_runs(here: CommandLine) -> None:
     table = result.flows.to_polars()
     assert table["size_bytes"].to_list() == [1_500_000, 400, 64000, 30721, 1, *[500_000] * 4]
     assert table["finished_s"].null_count() == 0
-    assert result.summary["ends"][0]["why"] == "drained"
+    assert result.summary.ends[0].why == "drained"
 
 
 def test_the_configuration_is_mapped_key_by_key(here: CommandLine) -> None:
@@ -470,7 +471,7 @@ def test_a_replication_with_flows_that_wait_or_stay_by_hand(tmp_path: Path) -> N
         name: Table(name, frame, frame.columns, {}, len(frame))
         for name, frame in (("flows", FLOWS), ("pauses", PAUSES), ("queues", QUEUES))
     }
-    result = qcnlab.Result("", {"replications": 2}, {}, tables.__getitem__)
+    result = qcnlab.Result("", made_up_summary(ends=[2.0, 2.0]), {}, tables.__getitem__)
     entries = [
         {"arrivals": "saturated", "transport": "roce"},
         {"arrivals": "list", "flows": f"{FLOWS_MARK}, {flows.PORT} 200\n"},

@@ -56,7 +56,7 @@ def test_pairs_tell_what_medians_do_not() -> None:
 
 def test_points_of_a_sweep_are_paired(short: qcnlab.Scenario) -> None:
     swept = qcnlab.sweep(short, vary={"scheme.cp.w": [2, 4]}, reps=6)
-    one, other = (swept.over(point, "queue_mean_bytes")["values"] for point in (1, 0))
+    one, other = (swept.over(point, "queue_mean_bytes").values for point in (1, 0))
     expected = of_difference(one, other)
     assert swept.difference(1, 0, "queue_mean_bytes") == expected
     assert swept.interval(0, "queue_mean_bytes") == of_median(other)

@@ -66,7 +66,7 @@ def test_fct_passes_on_what_it_is_given(
 def test_levels_of_intervals_are_those_asked_for(short: qcnlab.Scenario) -> None:
     pytest.importorskip("scipy")
     swept = qcnlab.sweep(short, vary={"scheme.cp.w": [2, 4]}, reps=8)
-    one, other = (swept.over(point, "queue_mean_bytes")["values"] for point in (1, 0))
+    one, other = (swept.over(point, "queue_mean_bytes").values for point in (1, 0))
     for level in (0.5, 0.9):
         assert swept.interval(1, "queue_mean_bytes", level) == of_median(one, level)
         apart = of_difference(one, other, level)

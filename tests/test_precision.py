@@ -117,7 +117,7 @@ def test_the_same_runs_here_on_an_executor_and_after_a_stop(
     steady, swinging = swept.runs
     assert WANTED.least <= steady < swinging == WANTED.most
     assert swept.to_polars().height == steady + swinging
-    assert [len(swept.over(point, "drops")["values"]) for point in (0, 1)] == swept.runs
+    assert [len(swept.over(point, "drops").values) for point in (0, 1)] == swept.runs
     assert swept.difference(1, 0, "queue_mean_bytes").runs == steady
     here = files(tmp_path / "here")
     with ThreadPoolExecutor(2) as pool:

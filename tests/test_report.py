@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -103,7 +104,7 @@ def test_a_report_of_a_run_says_what_was_run_and_what_came_out(
         "switch.0.input_memory 1500 KB left out",
         "Mean rate of the slowest of the flows that do not cross the bottleneck",
         f"qcnlab report {saved}",
-        str(paused.summary["hash"]),
+        str(paused.summary.hash),
     ):
         assert words in text.words, words
     # What never happens in this run is not among its numbers.
@@ -177,15 +178,14 @@ def test_flows_that_did_not_finish_stand_beside_their_numbers() -> None:
 
 
 def test_a_live_run_outside_its_limits_says_so(paused: Result) -> None:
-    config, summary = paused.config, dict(paused.summary)
-    summary["title"] = f"INVALID TIMING: {summary['title']}"
-    result = Result(config, summary, paused.meta, paused.table)
+    summary = replace(paused.summary, title=f"INVALID TIMING: {paused.summary.title}")
+    result = Result(paused.config, summary, paused.meta, paused.table)
     assert document.left_out(result, "queue_mean_bytes") == "INVALID TIMING"
     assert "its numbers do not count" in read(document.of_runs([result], ["x"], "c")).words
 
 
 def test_markup_in_titles_stays_text(paused: Result) -> None:
-    summary = {**paused.summary, "title": "</script><b>bold</b> & so"}
+    summary = replace(paused.summary, title="</script><b>bold</b> & so")
     html = document.of_runs([Result(paused.config, summary, paused.meta, paused.table)], ["x"], "c")
     assert "<b>bold" not in html
     assert "&lt;b&gt;bold&lt;/b&gt; &amp; so" in html

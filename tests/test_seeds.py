@@ -62,7 +62,7 @@ def test_the_seed_of_a_run_stands_in_its_folder(cli: CommandLine) -> None:
         done = cli("run", HOTSPOT, *SHORT_FLAGS, "--seed", str(seed), "--reps", "1", "-o", "out")
         assert done.returncode == 0, done.stderr
         kept = qcnlab.open_run(cli.folder / "out")
-        assert (kept.summary["seed"], kept.summary["replications"]) == (seed, 1)
+        assert (kept.summary.seed, kept.summary.replications) == (seed, 1)
         (cli.folder / "out").rename(cli.folder / f"kept{seed}")
     for wrong in ("-1", str(MOST_SEED + 1)):
         done = cli("run", HOTSPOT, *SHORT_FLAGS, "--seed", wrong)
@@ -71,14 +71,14 @@ def test_the_seed_of_a_run_stands_in_its_folder(cli: CommandLine) -> None:
 
 
 def test_replications_are_the_same_of_few_and_of_many(short: qcnlab.Scenario) -> None:
-    many = qcnlab.run(short, reps=5, seed=0, jobs=2).summary["metrics"]
-    few = qcnlab.run(short, reps=2, seed=0, jobs=64).summary["metrics"]
+    many = qcnlab.run(short, reps=5, seed=0, jobs=2).summary.metrics
+    few = qcnlab.run(short, reps=2, seed=0, jobs=64).summary.metrics
     one = qcnlab.run_many([short, short.with_("scheme.cp.w=4")], reps=1, seed=0, jobs=64)
     for metric in (QUEUE, "messages", "drops"):
-        assert few[metric]["values"] == many[metric]["values"][:2]
-        assert one[0].summary["metrics"][metric]["values"] == many[metric]["values"][:1]
-    assert one[1].summary["scheme"] == one[0].summary["scheme"]
-    assert one[1].summary["metrics"][QUEUE] != one[0].summary["metrics"][QUEUE]
+        assert few[metric].values == many[metric].values[:2]
+        assert one[0].summary.metrics[metric].values == many[metric].values[:1]
+    assert one[1].summary.scheme == one[0].summary.scheme
+    assert one[1].summary.metrics[QUEUE] != one[0].summary.metrics[QUEUE]
 
 
 def test_a_captured_run_has_its_seed(short: qcnlab.Scenario, tmp_path: Path) -> None:
@@ -89,9 +89,9 @@ def test_a_captured_run_has_its_seed(short: qcnlab.Scenario, tmp_path: Path) -> 
             scenario, Capture("switch->sink"), file, seed=seed, reps=3, progress=False
         )
         plain = qcnlab.run(scenario, seed=seed, reps=3)
-        assert result.summary["seed"] == seed
-        values = result.summary["metrics"][QUEUE]["values"]
-        assert values == plain.summary["metrics"][QUEUE]["values"]
+        assert result.summary.seed == seed
+        values = result.summary.metrics[QUEUE].values
+        assert values == plain.summary.metrics[QUEUE].values
         assert len(set(values)) == 3
         # The first replication is the one that is captured.
         alone = tmp_path / "alone.pcapng"
@@ -133,4 +133,4 @@ def test_a_key_beyond_the_numbers_of_toml_is_refused(short: qcnlab.Scenario, see
             made()
     # The same number as an argument of the run is exact.
     if seed <= MOST_SEED:
-        assert qcnlab.run(short, reps=1, seed=seed).summary["seed"] == seed
+        assert qcnlab.run(short, reps=1, seed=seed).summary.seed == seed

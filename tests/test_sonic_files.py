@@ -696,7 +696,7 @@ def test_the_example_becomes_a_scenario_that_runs(cli: CommandLine) -> None:
     assert report["read"][0]["file"] == "clean/agg1/config_db.json"
     scenario = qcnlab.load(cli.folder / "made.toml").with_("duration=100 us")
     result = qcnlab.run(scenario, reps=1, progress=False)
-    assert result.summary["metrics"]["drops"]["median"] == 0
+    assert result.summary.metrics["drops"].median == 0
 
 
 def test_switches_that_the_files_describe_are_as_they_say() -> None:

@@ -45,10 +45,10 @@ def test_each_row_is_what_a_run_gives(short: qcnlab.Scenario, folder: Path) -> N
     assert frame["topology.sources"].to_list() == [2, 2, 2, 2, 5, 5, 5, 5]
     assert frame["topology.rtt_s"].to_list() == [1e-5, 1e-5, 2e-4, 2e-4] * 2
     changed = short.with_("topology.sources=5", "topology.rtt=200 us")
-    metrics = qcnlab.run(changed, reps=2, seed=3).summary["metrics"]
+    metrics = qcnlab.run(changed, reps=2, seed=3).summary.metrics
     assert frame.columns[4:] == list(metrics)
     for name, metric in metrics.items():
-        assert frame.filter(pl.col("point") == 3)[name].to_list() == metric["values"], name
+        assert frame.filter(pl.col("point") == 3)[name].to_list() == list(metric.values), name
 
 
 def test_the_table_as_text_is_the_same(folder: Path) -> None:
@@ -102,8 +102,8 @@ def test_a_legend_keeps_clear_of_ranges(short: qcnlab.Scenario) -> None:
         both = [swept.over(2 * source + number, "drops") for source in range(2)]
         # Of each point the least, the largest and a gap.
         drawn = [float(value) for value in np.asarray(line.get_ydata())]
-        assert drawn[0::3] == [each["min"] for each in both]
-        assert drawn[1::3] == [each["max"] for each in both]
+        assert drawn[0::3] == [each.min for each in both]
+        assert drawn[1::3] == [each.max for each in both]
         assert np.isnan(drawn[2::3]).all()
 
 
@@ -115,7 +115,7 @@ def test_what_is_set_holds_at_every_point(cli: CommandLine, short: qcnlab.Scenar
     for point, scheme in enumerate(("qcn", "ecm")):
         changed = short.with_(f"scheme.name={scheme}", "scheme.cp.w=4")
         alone = qcnlab.run(changed, reps=1).metric("messages")
-        assert swept.over(point, "messages")["median"] == alone
+        assert swept.over(point, "messages").median == alone
 
 
 def test_seeds_vary(short: qcnlab.Scenario) -> None:

@@ -183,15 +183,15 @@ def test_the_flow_of_an_overload_worked_by_hand(overload: qcnlab.Result) -> None
 
 def test_sums_of_tables_are_the_engines_counts(result: qcnlab.Result) -> None:
     flows, drops = result.flows.to_polars(), result.drops.to_polars()
-    counters = result.summary["counters"]
+    counters = result.summary.counters
     for kind in ("sent", "delivered", "dropped", "refused"):
-        assert flows[f"{kind}_frames"].sum() == counters[f"frames_{kind}"], kind
-    assert drops["frames"].sum() == counters["frames_dropped"] > 0
+        assert flows[f"{kind}_frames"].sum() == getattr(counters, f"frames_{kind}"), kind
+    assert 0 < drops["frames"].sum() == counters.frames_dropped
     assert (drops["bytes"] == 1500 * drops["frames"]).all()
     by = ["replication", "source"]
     lost = {row[:2]: row[2] for row in drops.group_by(by).agg(pl.col("frames").sum()).rows()}
     assert lost == {row[:2]: row[2] for row in flows.select(*by, "dropped_frames").rows()}
-    assert len(result.messages) == counters["messages_sent"] > 0
+    assert 0 < len(result.messages) == counters.messages_sent
 
 
 def test_metrics_are_what_the_tables_say(result: qcnlab.Result) -> None:
@@ -200,8 +200,7 @@ def test_metrics_are_what_the_tables_say(result: qcnlab.Result) -> None:
     during = pl.col("time_s").is_between(0.01 - 1e-9, 0.025 - 1e-9)
     for replication in range(3):
         values = {
-            name: metric["values"][replication]
-            for name, metric in result.summary["metrics"].items()
+            name: metric.values[replication] for name, metric in result.summary.metrics.items()
         }
         this = pl.col("replication") == replication
         assert drops.filter(this)["frames"].sum() == values["drops"]

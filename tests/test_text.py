@@ -7,13 +7,14 @@ import sys
 
 import pytest
 
+from qcnlab.metrics import MetricValues
 from qcnlab.printing import text
 
 
 def test_spread_says_what_is_missing() -> None:
-    metric = {"median": 2.0, "min": 1.0, "max": 3.0, "values": [1.0, None, 3.0]}
+    metric = MetricValues.of("ms", [1.0, None, 3.0])
     assert text.spread(metric, "recovery_ms") == "2 [1..3], 1 of 3 did not recover"
-    none = {"median": None, "min": None, "max": None, "values": [None, None]}
+    none = MetricValues.of("ms", [None, None])
     assert text.spread(none, "recovery_ms") == "did not recover"
     assert text.spread(none, "jain") == "none"
 
@@ -67,12 +68,12 @@ def test_one_of_a_thing_has_no_s() -> None:
 
 
 def test_a_spread_is_scaled_and_marked() -> None:
-    metric = {"median": 0.002, "min": 0.001, "max": 0.00432, "values": [0.001, 0.002, 0.00432]}
+    metric = MetricValues.of("", [0.001, 0.002, 0.00432])
     assert text.spread(metric, "jain", scale=1000) == "2 [1..4.32]"
     assert text.spread(metric, "jain", 2, 1000, at_least=True) == ">= 2 [1..4.3]"
-    same = {"median": 5.0, "min": 5.0, "max": 5.0, "values": [5.0, 5.0]}
+    same = MetricValues.of("", [5.0, 5.0])
     assert text.spread(same, "jain") == "5"
-    assert text.spread(same | {"values": [None, 5.0]}, "jain") == "5, 1 of 2 none"
+    assert text.spread(MetricValues.of("", [None, 5.0]), "jain") == "5, 1 of 2 none"
     assert text.spread(same, "jain", at_least=True) == ">= 5"
 
 
@@ -128,7 +129,7 @@ def test_the_borders_of_units_and_the_digits_of_defaults() -> None:
     assert [text.size(n) for n in (999_499, 999_500, 999_500_000)] == ["999 KB", "1 MB", "1 GB"]
     assert (text.size(1234), text.size(1999)) == ("1.23 KB", "2 KB")
     assert (text.octets(1234), text.octets(123)) == ("1.2 KB", "123 B")
-    long = {"median": 2.34567, "min": 1.23456, "max": 3.45678, "values": [1.0, 2.0, 3.0]}
+    long = MetricValues.of("", [1.23456, 2.34567, 3.45678])
     assert text.spread(long, "jain") == "2.346 [1.235..3.457]"
     assert (text.number(1.23456), text.number(-0.00001)) == ("1.235", "-0.00001")
     assert (text.number(-1e-11), text.number(3.0), text.number(0.0)) == ("0", "3", "0")

@@ -30,7 +30,7 @@ def test_whole_numbers_and_flags(short: qcnlab.Scenario) -> None:
     tree = {**short.to_dict(), "seed": np.uint64(7), "title": Path("a/b")}
     assert qcnlab.Scenario.from_dict(tree).seed == 7
     result = qcnlab.run(short, reps=np.int64(1), seed=np.int16(3), jobs=np.int8(1))  # type: ignore[arg-type]
-    assert result.summary["seed"] == 3
+    assert result.summary.seed == 3
 
 
 def test_arrays_are_varied(short: qcnlab.Scenario) -> None:

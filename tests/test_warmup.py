@@ -12,9 +12,11 @@ import pytest
 
 import qcnlab
 from conftest import CommandLine
+from made_up_run import made_up_summary
 from qcnlab import api
 from qcnlab.commands import warmup
 from qcnlab.commands.warmup import Transient, mser5, transients
+from qcnlab.runs.summary import BottleneckPort
 from qcnlab.runs.tables import Table
 
 ONE_SOURCE = "one-source-into-9g-rtt10us"
@@ -115,7 +117,7 @@ def of_queue(config: str, *replications: list[float]) -> qcnlab.Result:
         orient="row",
     )  # fmt: skip
     queues = Table("queues", frame, frame.columns, {}, len(frame))
-    summary = {"scenario": "made", "bottleneck": {"port": "a->b"}}
+    summary = made_up_summary(bottleneck=BottleneckPort("a->b", 1e9, None))
     return qcnlab.Result(config, summary, {}, lambda name: queues)
 
 

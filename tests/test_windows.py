@@ -10,6 +10,8 @@ import pytest
 
 import qcnlab
 from conftest import HOTSPOT
+from made_up_run import made_up_summary
+from qcnlab.runs.summary import BottleneckPort
 from qcnlab.runs.tables import Table
 from qcnlab.runs.windows import at_port, flow_names, in_window, of_flows
 
@@ -80,7 +82,7 @@ def table(name: str, columns: str, *made: Row) -> Table:
     return Table(name, frame, frame.columns, {}, len(frame))
 
 
-def of_tables() -> qcnlab.Result:
+def of_tables(replications: int = 2) -> qcnlab.Result:
     """Two replications of 4 ms: queues, throughput of three flows, and drops, by hand."""
     queue = {("a", 0): (100, 300, 500, 700), ("b", 0): (9, 9, 9, 9), ("a", 1): (20, 40, 60, 80)}
     gbps = {"zeta": (8, 8, 2, 2), "alpha": (1, 1, 3, 3), "beta": (1, 1, 1, 1)}
@@ -102,11 +104,9 @@ def of_tables() -> qcnlab.Result:
             (0, 0.003, "a", "dropped", 11),
         ),
     }  # fmt: skip
-    summary = {
-        "scenario": "made", "replications": 2, "flows": 3, "metrics": {},
-        "bottleneck": {"port": "a", "rate_bps": 1e10, "buffer_bytes": 1000},
-        "ends": [{"end_s": 0.004, "why": "duration"}] * 2,
-    }  # fmt: skip
+    summary = made_up_summary(
+        flows=3, bottleneck=BottleneckPort("a", 1e10, 1000), ends=[0.004] * replications
+    )
     return qcnlab.Result(CONFIG, summary, {}, made.__getitem__)
 
 
@@ -118,10 +118,9 @@ def test_each_replication_counts_its_own_rows_of_the_bottleneck() -> None:
     assert in_window(made, "bottleneck_drops", (0.001, 0.003)) == [7, 0]
     assert in_window(made, "bottleneck_drops", (0.0, 0.004)) == [23, 0]
     # What a replication that recorded nothing would have is missing, or zero where things count.
-    made.summary["replications"] = 3
-    assert in_window(made, "queue_mean_bytes", (0.001, 0.003)) == [400, 50, None]
-    assert in_window(made, "bottleneck_drops", (0.0, 0.004)) == [23, 0, 0]
-    made.summary["replications"] = 2
+    three = of_tables(replications=3)
+    assert in_window(three, "queue_mean_bytes", (0.001, 0.003)) == [400, 50, None]
+    assert in_window(three, "bottleneck_drops", (0.0, 0.004)) == [23, 0, 0]
     # The first is above 80 B and stays there; the second never is.
     assert in_window(made, "first_fall_ms", (0.0, 0.004), limit=80) == [None, 0]
 

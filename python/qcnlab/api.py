@@ -468,7 +468,7 @@ def run_many(
     >>> base = qcnlab.load("one-source-into-9g-rtt10us").with_("duration=10 ms", "warmup=1 ms")
     >>> schemes = ("none", "qcn")
     >>> results = qcnlab.run_many([base.with_(f"scheme.name={name}") for name in schemes], reps=1)
-    >>> [result.summary["scheme"] for result in results]
+    >>> [result.summary.scheme for result in results]
     ['none', 'qcn']
     """
     from qcnlab.printing.progress import Bar

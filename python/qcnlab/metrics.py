@@ -1,16 +1,18 @@
-"""What each metric declares of itself: what it is about, and where it is shown unasked."""
+"""What each metric declares of itself, and the values that replications have of one."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
 from functools import cache
+from statistics import median
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from qcnlab import _core
+from qcnlab.records import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,59 @@ class Metric:
     about: str
     source: str
     facts: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class MetricValues(Record):
+    """A metric over replications.
+
+    Attributes
+    ----------
+    unit : str
+        Empty for a bare number.
+    median, min, max : float, optional
+        Over the replications that have a value; `None` where none has.
+    values : tuple of float, optional
+        One for each replication; `None` where it has none: it never recovered, there was no
+        hotspot.
+
+    Examples
+    --------
+    >>> MetricValues.of("ms", [4.0, None, 1.0])
+    MetricValues(unit='ms', median=2.5, min=1.0, max=4.0, values=(4.0, None, 1.0))
+    """
+
+    unit: str
+    median: float | None
+    min: float | None
+    max: float | None
+    values: tuple[float | None, ...]
+
+    @classmethod
+    def of(cls, unit: str, values: Sequence[float | None]) -> MetricValues:
+        """Return a metric of these values.
+
+        Parameters
+        ----------
+        unit : str
+            Of each of them.
+        values : sequence of float, optional
+            One for each replication.
+        """
+        known = [value for value in values if value is not None]
+        middle = median(known) if known else None
+        lowest, highest = min(known, default=None), max(known, default=None)
+        return cls(unit, middle, lowest, highest, tuple(values))
+
+    @property
+    def known(self) -> list[float]:
+        """The values of the replications that have one."""
+        return [value for value in self.values if value is not None]
+
+    @property
+    def total(self) -> float:
+        """The sum over the replications that have a value."""
+        return sum(self.known)
 
 
 @cache

@@ -194,14 +194,14 @@ def values(
     """Return the measure of every replication; a time that never came is infinite."""
     measure = MEASURES[of]
     if of in OF_TABLES:
-        count = int(result.summary["replications"])
+        count = result.summary.replications
         return [OF_TABLES[of][1](result, rep) for rep in range(count)]
     if of in completion.MEASURES:
-        count = int(result.summary["replications"])
+        count = result.summary.replications
         return [completion.MEASURES[of][2](result, rep, limit) for rep in range(count)]
     if during is None:
         missing = math.inf if measure.unit == "ms" else math.nan
-        each = result.summary["metrics"][of]["values"]
+        each = list(result.summary.metrics[of].values)
     elif not measure.windowed:
         raise KeyError(f"{of} cannot be taken over a window")
     else:

@@ -100,7 +100,7 @@ def _overloaded(figure: Figure, case: CaseResult) -> bool:
 
 def _legend(figure: Figure, cases: Sequence[CaseResult]) -> list[Artist]:
     results = [case.result for case in cases if case.result is not None]
-    counts = {int(result.summary["replications"]) for result in results}
+    counts = {result.summary.replications for result in results}
     blue = plots.SOURCES[0]
     handles: list[Artist] = []
     if figure.form == "flows":

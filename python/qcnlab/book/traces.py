@@ -61,8 +61,8 @@ class Traces:
 @lru_cache(maxsize=KEPT)
 def traces(result: Result) -> list[Traces]:
     """Return the traces of every replication; the tables that they are from are not kept."""
-    port = str(result.summary["bottleneck"]["port"])
-    count = int(result.summary["replications"])
+    port = result.summary.bottleneck.port
+    count = result.summary.replications
     queues = by_replication(at_port(_own(result, "queues"), port))
     drops = by_replication(_own(result, "drops"))
     times, flows = _rates(result, count)

@@ -177,7 +177,7 @@ def collective(
         print(json.dumps(table.summary(), indent=2))
     else:
         print(table.text(every=every))
-    if any(record["completion_s"] is None for record in table.records()):
+    if any(record.completion_s is None for record in table.records()):
         raise typer.Exit(1)
 
 
@@ -262,7 +262,7 @@ def compare(
         _without_figure(style)
     from qcnlab.files.folders import NewFolder
     from qcnlab.results import comparison
-    from qcnlab.runs import endings, intervals
+    from qcnlab.runs import intervals
 
     folder = NewFolder(keep, option="--keep") if keep is not None else None
     with folder or nullcontext():
@@ -276,7 +276,7 @@ def compare(
     shown(compared, as_csv, as_markdown, as_latex, as_json)
     if out is not None:
         written(compared.plot(), out, style)
-    if any(endings.deadlocked(result.summary) for result in results):
+    if any(result.summary.deadlocked for result in results):
         raise typer.Exit(1)
 
 
@@ -322,7 +322,7 @@ def _results(
         warn(scenario)
     opened = {run: open_run(run) for run in folders}
     counts = [reps or scenario.replications for scenario in scenarios]
-    counts += [result.summary["replications"] for result in opened.values()]
+    counts += [result.summary.replications for result in opened.values()]
     if with_intervals and (words := too_few(min(counts))):
         print(f"qcnlab: {words}", file=sys.stderr)
     ran = api.run_many(scenarios, reps=reps, seed=seed, jobs=jobs) if scenarios else []

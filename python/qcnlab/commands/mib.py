@@ -57,9 +57,9 @@ def objects(folder: Path, replication: int = 0) -> dict[str, Any]:
     result = open_run(folder)
     managed = result.managed
     if managed is None:
-        if not _sends_messages(str(result.summary["scheme"])):
+        if not _sends_messages(result.summary.scheme):
             raise FolderError(
-                f"'{folder}': scheme '{result.summary['scheme']}' sends no congestion notification "
+                f"'{folder}': scheme '{result.summary.scheme}' sends no congestion notification "
                 "messages, and IEEE8021-CN-MIB has no object for it"
             )
         command = result.meta.get("command")
@@ -70,7 +70,7 @@ def objects(folder: Path, replication: int = 0) -> dict[str, Any]:
         )
     try:
         scenario = _core.Scenario.parse(result.config, f"{result.name}.toml")
-        text = _core.mib(scenario, int(result.summary["seed"]), managed, replication)
+        text = _core.mib(scenario, result.summary.seed, managed, replication)
     except (_core.ScenarioError, ValueError) as error:
         raise FolderError(f"'{folder}': {error}") from error
     answers: dict[str, Any] = json.loads(text)

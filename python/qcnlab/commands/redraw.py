@@ -63,7 +63,7 @@ def redraw(folder: Path, out: Path | None, style: Style = Style.screen) -> list[
             figure = tree_figure(result)
             printed(figure, style)
             drawn += [save(figure, folder / f"tree{suffix}") for suffix in (".svg", ".png")]
-        if out is None and result.summary["metrics"]["started"]["max"]:
+        if out is None and result.summary.has_sized_flows:
             figure = result.fct().plot()
             printed(figure, style)
             drawn += [save(figure, folder / f"fct{suffix}") for suffix in (".svg", ".png")]

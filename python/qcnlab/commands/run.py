@@ -104,7 +104,6 @@ def run(
     # Later than this, so that a scenario that cannot be run is refused at once.
     from qcnlab.files.folders import NewFolder
     from qcnlab.results.metrics_text import metrics_text
-    from qcnlab.runs import endings
     from qcnlab.runs.flow_level import notes
 
     folder = NewFolder.named(f"{ready.name}-{ready.hash[:8]}") if out is None else NewFolder(out)
@@ -149,7 +148,7 @@ def run(
         more = {"headrooms": ready.headrooms(), "profile": _profile(result), **extra}
         if flow_level:
             more["notes"] = notes(result.summary)
-        print_json({"folder": written, **result.summary, **more})
+        print_json({"folder": written, **result.summary.to_dict(), **more})
     else:
         print(metrics_text(result, every=every))
         for line in ready.headrooms() if not flow_level else []:
@@ -166,7 +165,7 @@ def run(
         from qcnlab.errors import Error
 
         raise Error(f"{captured['file']}: {captured['failure']}; the results of the run are whole")
-    if endings.deadlocked(result.summary):
+    if result.summary.deadlocked:
         raise typer.Exit(1)
 
 
@@ -234,15 +233,15 @@ def _quantity(option: str, value: str | None, unit: str, example: str) -> float 
 
 
 def _profile(result: Result) -> dict[str, float]:
-    counters = result.summary["counters"]
+    counters = result.summary.counters
     cpu_s = result.meta["cpu_s"]
-    if counters["frame_hops"] is None:
-        return {"events": counters["events"], "cpu_s": cpu_s, "wall_s": result.meta["wall_s"]}
+    if counters.frame_hops is None:
+        return {"events": counters.events, "cpu_s": cpu_s, "wall_s": result.meta["wall_s"]}
     return {
-        "frame_hops": counters["frame_hops"],
-        "events": counters["events"],
+        "frame_hops": counters.frame_hops,
+        "events": counters.events,
         "cpu_s": cpu_s,
-        "frame_hops_per_cpu_s": round(counters["frame_hops"] / cpu_s) if cpu_s else 0,
+        "frame_hops_per_cpu_s": round(counters.frame_hops / cpu_s) if cpu_s else 0,
         "wall_s": result.meta["wall_s"],
     }
 

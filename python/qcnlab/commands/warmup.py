@@ -91,7 +91,7 @@ def transients(result: Result) -> list[Transient]:
 
     known = result.tree
     until = min((_seconds(each["from"]) for each in known.get("hotspot", [])), default=math.inf)
-    port = result.summary["bottleneck"]["port"]
+    port = result.summary.bottleneck.port
     rows = result.queues.to_polars().filter(
         (pl.col("port").cast(pl.String) == port) & (pl.col("time_s") < until)
     )

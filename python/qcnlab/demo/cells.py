@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from qcnlab.metrics import never
+from qcnlab.metrics import MetricValues, never
 from qcnlab.printing import text
 from qcnlab.runs.facts import facts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from qcnlab.results.result import Result
 
@@ -75,10 +75,9 @@ class Cell:
         return f"rtt{self.rtt.replace(' ', '')}-{self.row.key}"
 
     @property
-    def metrics(self) -> dict[str, Any]:
+    def metrics(self) -> Mapping[str, MetricValues]:
         """The metrics of its summary."""
-        metrics: dict[str, Any] = self.result.summary["metrics"]
-        return metrics
+        return self.result.summary.metrics
 
     @property
     def published_ms(self) -> float | None:
@@ -92,7 +91,7 @@ class Cell:
         words = ["qcnlab", "run", self.result.name]
         for change in self._changes():
             words += ["-s", change]
-        words += ["--seed", str(summary["seed"]), "--reps", str(summary["replications"])]
+        words += ["--seed", str(summary.seed), "--reps", str(summary.replications)]
         return shlex.join(words)
 
     def _changes(self) -> list[str]:
@@ -141,7 +140,7 @@ class Demo:
                     "published_recovery_ms": cell.published_ms,
                     "folder": cell.folder,
                     "command": cell.command,
-                    **cell.result.summary,
+                    **cell.result.summary.to_dict(),
                 }
                 for cell in self.cells
             ]
@@ -150,10 +149,10 @@ class Demo:
     def text(self, columns: int) -> str:
         """Return one table per round-trip time, at most `columns` wide where that is possible."""
         first = self.cells[0].result.summary
-        many = text.counted(first["replications"], "replication")
+        many = text.counted(first.replications, "replication")
         parts = [
             "Two sources, a 10 Gb/s link that drops to 0.5 Gb/s and comes back;\n"
-            f"medians over {many}, seed {first['seed']}.\n" + self.note
+            f"medians over {many}, seed {first.seed}.\n" + self.note
         ]
         for rtt, cells in groupby(self.cells, key=lambda cell: cell.rtt):
             rows = [table_row(cell) for cell in cells]
@@ -181,7 +180,7 @@ def table_row(cell: Cell) -> tuple[str, ...]:
     metrics = cell.metrics
 
     def median(name: str, scale: float = 1, digits: int = 3) -> str:
-        value = metrics[name]["median"]
+        value = metrics[name].median
         return never(name) if value is None else text.number(value * scale, digits)
 
     published = cell.published_ms
@@ -203,9 +202,9 @@ def table_row(cell: Cell) -> tuple[str, ...]:
 def recovery(cell: Cell) -> str:
     """Return median and range of the recovery time, and how many replications had none."""
     metric = cell.metrics["recovery_ms"]
-    missing = sum(value is None for value in metric["values"])
-    if missing in (0, len(metric["values"])):
+    missing = metric.values.count(None)
+    if missing in (0, len(metric.values)):
         return text.spread(metric, "recovery_ms", 3)
-    recovered = {**metric, "values": [value for value in metric["values"] if value is not None]}
+    recovered = MetricValues.of(metric.unit, metric.known)
     spread = text.spread(recovered, "recovery_ms", 3)
-    return f"{spread}\n{missing} of {len(metric['values'])} did not"
+    return f"{spread}\n{missing} of {len(metric.values)} did not"

@@ -91,7 +91,7 @@ def throughput_figure(demo: Demo) -> Figure:
         frame = one(cell.result.throughput.to_polars(), 0)
         draw_throughput(axes, frame, known, _color(cell.row), each=False)
         axes.set_yticks([0, 5, 10])
-        took = cell.metrics["recovery_ms"]["values"][0]
+        took = cell.metrics["recovery_ms"].values[0]
         if took is None:
             _inside(axes, known, 0.6, never("recovery_ms"))
             return
@@ -247,16 +247,16 @@ def _draw_return(axes: Axes, cell: Cell) -> None:
 
 def _draw_recovery(axes: Axes, cell: Cell, height: int) -> None:
     metric = cell.metrics["recovery_ms"]
-    times_ms = [value for value in metric["values"] if value is not None]
+    times_ms = metric.known
     color = _color(cell.row)
-    if times_ms:
+    if metric.median is not None:
         axes.plot([min(times_ms), max(times_ms)], [height, height], color=color, lw=1.2)
         axes.plot(
             times_ms, [height] * len(times_ms), "o", ms=4, mfc="none", mec=color, mew=0.7,
             label="one replication",
         )  # fmt: skip
-        axes.plot(metric["median"], height, "|", ms=13, mew=2.2, color=color, label="median")
-    missing = len(metric["values"]) - len(times_ms)
+        axes.plot(metric.median, height, "|", ms=13, mew=2.2, color=color, label="median")
+    missing = len(metric.values) - len(times_ms)
     if missing:
         words = "did not recover" if not times_ms else f"{missing} did not recover"
         axes.text(0.99, height, words, transform=axes.get_yaxis_transform(), ha="right",

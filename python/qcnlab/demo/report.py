@@ -54,7 +54,7 @@ def page(demo: Demo, folder: Path) -> str:
     """Return the page's HTML; the figures' SVG files are read from `folder/figures`."""
     first = demo.cells[0].result
     known = facts(first)
-    replications = text.counted(first.summary["replications"], "replication")
+    replications = text.counted(first.summary.replications, "replication")
     under = (
         f"The baseline of deck 001, replayed by qcnlab {first.meta['versions']['qcnlab']}: "
         f"six ways to control it, round-trip times of {' and '.join(map(_us, demo.rtts))}, "
@@ -68,7 +68,7 @@ def page(demo: Demo, folder: Path) -> str:
         note=escape(demo.note, quote=False),
         tables="\n".join(_table(demo, rtt) for rtt in demo.rtts),
         figures="\n".join(_figure(name, folder) for name in FIGURES),
-        definitions=definitions(name for name in SHOWN_METRICS if name in first.summary["metrics"]),
+        definitions=definitions(name for name in SHOWN_METRICS if name in first.summary.metrics),
         command=escape(" ".join(first.meta["command"])),
         commands=escape("\n".join(cell.command for cell in demo.cells)),
         origin=_origin(demo),
@@ -102,7 +102,7 @@ def _lead(demo: Demo) -> str:
 
 
 def _recovery(cell: Cell) -> str:
-    median = cell.metrics["recovery_ms"]["median"]
+    median = cell.metrics["recovery_ms"].median
     return "no time: it did not" if median is None else f"{text.number(median, 3)}&nbsp;ms"
 
 
@@ -192,6 +192,6 @@ def _origin(demo: Demo) -> str:
         ("seed", str(meta["seed"])),
         ("date", meta["date"]),
         ("time", f"{meta['wall_s']:.1f} s wall, {cpu_s:.1f} s CPU of the engine"),
-        *((f"hash, {cell.folder}", cell.result.summary["hash"]) for cell in demo.cells),
+        *((f"hash, {cell.folder}", cell.result.summary.hash) for cell in demo.cells),
     ]
     return origin(rows)

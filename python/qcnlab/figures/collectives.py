@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from qcnlab.runs.collective_runs import ChainLink, EndedRun
+
 PARTS = (
     (("later_start_s", "computation_s"), "computation, later starts", "#f1ede4", "...."),
     (("waiting_at_sender_s",), "waiting at the sender", "#D55E00", "////"),
@@ -34,15 +36,15 @@ THICK = 0.72
 """Height of a bar, ranks."""
 
 
-def collective_figure(name: str, record: dict[str, Any]) -> Figure:
+def collective_figure(name: str, record: EndedRun) -> Figure:
     """Draw the chain of messages of the slowest rank of an operation that ended.
 
     Parameters
     ----------
     name : str
         The scenario's name.
-    record : dict
-        One of `Collectives.records`.
+    record : EndedRun
+        One of `Collectives.records` that ended.
 
     Returns
     -------
@@ -51,25 +53,25 @@ def collective_figure(name: str, record: dict[str, Any]) -> Figure:
         before it was there until it is there itself; what it consists of is drawn one after the
         other, however it came in time.
     """
-    chain, ranks = record["slowest"]["chain"], record["ranks"]
+    chain, ranks = record.slowest.chain, record.ranks
     scale, unit = next(
-        each for each in UNITS if record["completion_s"] * each[0] >= 1 or each is UNITS[-1]
+        each for each in UNITS if record.completion_s * each[0] >= 1 or each is UNITS[-1]
     )
     with style():
         height = min(6.5, max(3.2, 1.7 + 0.28 * ranks))
         figure = ShownFigure(figsize=(7.2, height), layout="constrained")
         axes = figure.subplots()
-        began = record["began_s"]
+        began = record.began_s
         used = _draw_chain(axes, chain, began, scale)
-        bound = record["lower_bound_s"] * scale
+        bound = record.lower_bound_s * scale
         axes.axvline(bound, color=INK, lw=1.0, ls=(0, (4, 2)))
         _draw_ends(axes, record, scale)
         _draw_longest(axes, record, began, scale)
-        axes.set_xlim(0, record["completion_s"] * scale * 1.02)
+        axes.set_xlim(0, record.completion_s * scale * 1.02)
         axes.set_ylim(ranks - 0.4, -0.6)
         if ranks <= FEW_RANKS:
             axes.set_yticks(
-                range(ranks), [f"{rank}, {host}" for rank, host in enumerate(record["hosts"])]
+                range(ranks), [f"{rank}, {host}" for rank, host in enumerate(record.hosts)]
             )
         else:
             axes.yaxis.set_major_locator(MaxNLocator(8, integer=True))
@@ -92,61 +94,59 @@ def collective_figure(name: str, record: dict[str, Any]) -> Figure:
     return figure
 
 
-def _draw_chain(
-    axes: Axes, chain: Sequence[dict[str, Any]], began: float, scale: float
-) -> set[int]:
+def _draw_chain(axes: Axes, chain: Sequence[ChainLink], began: float, scale: float) -> set[int]:
     """Draw the messages; returns the positions in `PARTS` of those that any has."""
     used = set()
     until = 0.0
     for link in chain:
         at = until
         for number, (parts, _, color, hatch) in enumerate(PARTS):
-            took = sum(link["parts"][part] for part in parts)
+            took = sum(getattr(link.parts, part) for part in parts)
             if took <= 0:
                 continue
             used.add(number)
             axes.broken_barh(
                 [(at * scale, took * scale)],
-                (link["from_rank"] - THICK / 2, THICK),
+                (link.from_rank - THICK / 2, THICK),
                 facecolor=color,
                 hatch=hatch,
                 edgecolor=INK,
                 lw=0.3,
             )
             at += took
-        until = link["until_s"] - began
+        until = link.until_s - began
     return used
 
 
-def _draw_ends(axes: Axes, record: dict[str, Any], scale: float) -> None:
+def _draw_ends(axes: Axes, record: EndedRun, scale: float) -> None:
     """Draw when each rank had completed the last round."""
-    ends = record["rounds"][-1]["ranks_completed_s"]
+    ends = record.rounds[-1].ranks_completed_s
     known = [(at, rank) for rank, at in enumerate(ends) if at is not None]
     axes.plot(
-        [(at - record["began_s"]) * scale for at, _ in known],
+        [(at - record.began_s) * scale for at, _ in known],
         [rank for _, rank in known],
         color=INK,
         zorder=3,
         marker="|",
         ls="none",
-        ms=9 if record["ranks"] <= FEW_RANKS else 3,
+        ms=9 if record.ranks <= FEW_RANKS else 3,
         mew=1.2,
     )
 
 
-def _draw_longest(axes: Axes, record: dict[str, Any], began: float, scale: float) -> None:
+def _draw_longest(axes: Axes, record: EndedRun, began: float, scale: float) -> None:
     """Name the port where the chain waited longest, beside that message."""
-    slowest = record["slowest"]
-    link = slowest["chain"][slowest["longest_wait"]]
-    waited = link["parts"]["waiting_at_sender_s"] + link["parts"]["waiting_in_network_s"]
+    slowest = record.slowest
+    link = slowest.chain[slowest.longest_wait]
+    waited = link.parts.waiting_s
     if waited < 0.5e-12:
         return
-    middle = (link["until_s"] - began - waited / 2) * scale
-    low = link["from_rank"] < record["ranks"] / 2
+    middle = (link.until_s - began - waited / 2) * scale
+    low = link.from_rank < record.ranks / 2
     axes.annotate(
-        f"longest wait: {text.duration(waited, 3)}, {link['message']}\n"
-        f"busiest port of its way: {link['busiest_port']}",
-        (middle, link["from_rank"] + (THICK / 2 if low else -THICK / 2)),
+        f"longest wait: {text.duration(waited, 3)}, {link.message}\n"
+        f"busiest port of its way: {link.busiest_port}",
+        (middle, link.from_rank + (THICK / 2 if low else -THICK / 2)),
         xytext=(0, -16 if low else 16),
         textcoords="offset points",
         ha="center",
@@ -157,10 +157,10 @@ def _draw_longest(axes: Axes, record: dict[str, Any], began: float, scale: float
     )
 
 
-def _title(name: str, record: dict[str, Any]) -> str:
-    took, ratio = text.duration(record["completion_s"], 4), text.number(round(record["ratio"], 3))
+def _title(name: str, record: EndedRun) -> str:
+    took, ratio = text.duration(record.completion_s, 4), text.number(round(record.ratio, 3))
     head = (
-        f"{record['operation']} ({record['algorithm']}), {text.size(record['size_bytes'])}, "
-        f"{record['ranks']} ranks: {took}, {ratio} times the lower bound"
+        f"{record.operation} ({record.algorithm}), {text.size(record.size_bytes)}, "
+        f"{record.ranks} ranks: {took}, {ratio} times the lower bound"
     )
     return f"{textwrap.shorten(name, TITLE, placeholder=' ...')}\n{head}"

@@ -62,7 +62,7 @@ def comparison_figure(
         if completions:
             draw_slowdowns(grid[1][0], completions)
             draw_distributions(grid[1][1], completions)
-        more = any(result.summary["replications"] > 1 for result in runs)
+        more = any(result.summary.replications > 1 for result in runs)
         lines, labels = grid[0][0].get_legend_handles_labels()
         about = ""
         figure.suptitle(" and ".join([", ".join(labels[:-1]), labels[-1]]),
@@ -85,12 +85,12 @@ def _draw_queues(
     shade(axes, known[0])
     for number, (label, result) in enumerate(zip(labels, runs, strict=True)):
         frame = one(result.queues.to_polars(), 0)
-        port = result.summary["bottleneck"]["port"]
+        port = result.summary.bottleneck.port
         part = frame.filter(pl.col("port").cast(pl.String) == port)
         time, queue = envelope(part["time_s"].to_numpy(), part["queue_bytes"].to_numpy() / 1e3)
         axes.plot(time, queue, lw=0.9, label=label, **source_style(number))
         _mark_deadlock(axes, result, number)
-    ports = dict.fromkeys(result.summary["bottleneck"]["port"] for result in runs)
+    ports = dict.fromkeys(result.summary.bottleneck.port for result in runs)
     axes.set_ylim(bottom=0)
     in_mb = axes.get_ylim()[1] >= IN_MB
     axes.set_ylabel(f"queue ({'MB' if in_mb else 'KB'})")
@@ -118,13 +118,13 @@ def _draw_throughput(axes: Axes, runs: Sequence[Recorded], known: list[Facts]) -
 
 def _mark_deadlock(axes: Axes, result: Recorded, number: int) -> None:
     """Draw a line where the first replication stood still."""
-    end = result.summary["ends"][0]
-    if end["why"] == "deadlock":
+    end = result.summary.ends[0]
+    if end.why == "deadlock":
         line_style = source_style(number)
-        axes.axvline(end["end_s"], color=line_style["color"], lw=0.8, ls=(0, (1, 1)))
+        axes.axvline(end.end_s, color=line_style["color"], lw=0.8, ls=(0, (1, 1)))
         axes.annotate(
             "deadlock",
-            (end["end_s"], 0.5),
+            (end.end_s, 0.5),
             xycoords=("data", "axes fraction"),
             rotation=90,
             fontsize=7,

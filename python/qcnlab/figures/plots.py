@@ -108,7 +108,7 @@ def run_figure(result: Recorded, replication: int = 0) -> Figure:
 
     Rates are left out where nothing ever limits a source.
     """
-    count = result.summary["replications"]
+    count = result.summary.replications
     if not 0 <= replication < count:
         raise IndexError(f"no replication {replication}: there are {count}, numbered from 0")
     known = facts(result)
@@ -129,11 +129,11 @@ def run_figure(result: Recorded, replication: int = 0) -> Figure:
         label_hotspots(axes[0], known)
         summary = result.summary
         more = f", replication {replication} of {count}" if count > 1 else ""
-        figure.suptitle(textwrap.fill(summary["title"], TITLE), x=0.01, ha="left")
+        figure.suptitle(textwrap.fill(summary.title, TITLE), x=0.01, ha="left")
         axes[0].set_title(
-            f"scheme {summary['scheme']}"
-            + (f" ({summary['preset']})" if summary["preset"] else "")
-            + f", seed {summary['seed']}{more}",
+            f"scheme {summary.scheme}"
+            + (f" ({summary.preset})" if summary.preset else "")
+            + f", seed {summary.seed}{more}",
             color=FAINT,
             pad=14,
         )

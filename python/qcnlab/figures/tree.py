@@ -45,7 +45,7 @@ def congestion_tree(result: Recorded, replication: int = 0) -> pl.DataFrame:
     IndexError
         If there is no such replication.
     """
-    count = result.summary["replications"]
+    count = result.summary.replications
     if not 0 <= replication < count:
         raise IndexError(f"no replication {replication}: there are {count}, numbered from 0")
     pauses = one(result.pauses.to_polars(), replication)

@@ -118,8 +118,8 @@ def run(
         result.write_into(folder.path)
     timing = result.meta["live"]["timing"]
     if as_json:
-        summary = {"folder": str(folder.final), **result.summary, "live": result.meta["live"]}
-        print_json(summary)
+        told = {"folder": str(folder.final), **result.summary.to_dict()}
+        print_json({**told, "live": result.meta["live"]})
         return
     print(metrics_text(result))
     print("\n" + limiter_text(result.meta["live"]["limiter"]))

@@ -14,7 +14,7 @@ from qcnlab import api
 from qcnlab.figures.notebook import ShownFigure
 from qcnlab.figures.plots import TITLE, envelope, one, source_style, style
 from qcnlab.live.running import INVALID, SCALE, run, slowed
-from qcnlab.metrics import having
+from qcnlab.metrics import MetricValues, having
 from qcnlab.printing import text
 
 if TYPE_CHECKING:
@@ -59,20 +59,20 @@ class Comparison:
         """Return a row for each metric: medians and spreads of both, and their ratio."""
         rows = []
         for name in having("live"):
-            simulated = self.simulated.summary["metrics"][name]
-            values = [run.summary["metrics"][name]["median"] for run in self.used]
+            simulated = self.simulated.summary.metrics[name]
+            values = [run.summary.metrics[name].median for run in self.used]
             known = [value for value in values if value is not None]
             value = statistics.median(known) if known else None
-            middle = simulated["median"]
+            middle = simulated.median
             # Medians of the runs that have a value say nothing where others have none.
-            all_known = None not in values and None not in simulated["values"]
+            all_known = None not in values and None not in simulated.values
             rows.append(
                 {
                     "metric": name,
-                    "unit": simulated["unit"],
+                    "unit": simulated.unit,
                     "simulated": middle,
-                    "simulated_min": simulated["min"],
-                    "simulated_max": simulated["max"],
+                    "simulated_min": simulated.min,
+                    "simulated_max": simulated.max,
                     "live": value,
                     "live_min": min(known, default=None),
                     "live_max": max(known, default=None),
@@ -86,13 +86,8 @@ class Comparison:
         """Return the rows as text, with the verdict on the timing of the live runs."""
         rows = []
         for row in self.rows():
-            metric = self.simulated.summary["metrics"][row["metric"]]
-            live = {
-                "values": row["live_values"],
-                "median": row["live"],
-                "min": row["live_min"],
-                "max": row["live_max"],
-            }
+            metric = self.simulated.summary.metrics[row["metric"]]
+            live = MetricValues.of(row["unit"], row["live_values"])
             ratio = "-" if row["ratio"] is None else f"{row['ratio']:.3g}"
             spread, value = text.spread(metric, row["metric"]), text.spread(live, row["metric"])
             rows.append((row["metric"], row["unit"], spread, value, ratio))
@@ -101,7 +96,7 @@ class Comparison:
 
     def runs_text(self) -> str:
         """Return how many runs the medians are of, how many are valid, and what was left out."""
-        count = self.simulated.summary["replications"]
+        count = self.simulated.summary.replications
         valid, used = sum(map(_is_valid, self.live)), text.counted(len(self.used), "live run")
         words = f"medians [least..most] of {count} replications and of {used}"
         words += f"; valid timing: {valid} of {len(self.live)}"
@@ -120,7 +115,7 @@ class Comparison:
             for number, result in enumerate(self.used):
                 label = f"live, {text.counted(count, 'run')}" if number == 0 else None
                 self._draw(axes, result, 0, {**source_style(1), **thin, "label": label})
-            shown = min(count, self.simulated.summary["replications"])
+            shown = min(count, self.simulated.summary.replications)
             for number in range(shown):
                 label = f"simulated, {text.counted(shown, 'run')}" if number == 0 else None
                 line = {**source_style(0), **thin, "label": label}
@@ -142,7 +137,7 @@ class Comparison:
         throughput = one(result.throughput.to_polars(), replication)
         _plot(axes[0], _by_time(throughput, "rate_bps", total=True), self.scale, 1e-6, line)
         queues = one(result.queues.to_polars(), replication)
-        port = result.summary["bottleneck"]["port"]
+        port = result.summary.bottleneck.port
         queues = queues.filter(polars.col("port").cast(polars.String) == port)
         _plot(axes[1], _by_time(queues, "queue_bytes", total=True), self.scale, 1e-3, line)
         rates = one(result.rates.to_polars(), replication)

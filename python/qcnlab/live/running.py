@@ -153,11 +153,11 @@ def run(
             capture=None if capture is None else (capture, SNAP),
             progress=bar,
         )
-    result = from_outcome(outcome, time.perf_counter() - started)
+    wall_s = time.perf_counter() - started
     live = json.loads(account)
-    result.meta["live"] = live
-    title = result.summary["title"] or result.summary["scenario"]
     label = "" if live["timing"]["valid"] else f"{INVALID}: "
     paced = ", paced by HTB" if limiter == "htb" else ""
-    result.summary["title"] = f"{label}live at 1/{live['scale']}{paced}: {title}"
+    title = outcome.scenario.title or outcome.scenario.name
+    result = from_outcome(outcome, wall_s, f"{label}live at 1/{live['scale']}{paced}: {title}")
+    result.meta["live"] = live
     return result

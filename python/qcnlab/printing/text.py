@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qcnlab.metrics import never
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from qcnlab.metrics import MetricValues
 
 WIDTH_OF_A_PIPE = 120
 GAP = 2
@@ -100,7 +102,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def spread(
-    metric: dict[str, Any],
+    metric: MetricValues,
     name: str,
     digits: int = 4,
     scale: float = 1.0,
@@ -111,15 +113,14 @@ def spread(
 
     After `>=` if it is a lower bound.
     """
-    values = metric["values"]
-    known = [value for value in values if value is not None]
-    if not known:
+    if metric.median is None or metric.min is None or metric.max is None:
         return never(name)
-    low, middle, high = (number(metric[key] * scale, digits) for key in ("min", "median", "max"))
+    ends = (metric.min, metric.median, metric.max)
+    low, middle, high = (number(value * scale, digits) for value in ends)
     text = middle if low == high else f"{middle} [{low}..{high}]"
     text = f">= {text}" if at_least else text
-    missing = len(values) - len(known)
-    return text if not missing else f"{text}, {missing} of {len(values)} {never(name)}"
+    missing = metric.values.count(None)
+    return text if not missing else f"{text}, {missing} of {len(metric.values)} {never(name)}"
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:

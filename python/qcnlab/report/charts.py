@@ -123,7 +123,7 @@ def rate_unit(most: float) -> tuple[float, str]:
 def queues(sheet: Sheet, labels: Sequence[str], results: Sequence[Result]) -> str:
     """Draw the queues of one run, or the bottleneck's queue of several."""
     known = facts(results[0])
-    ports = [str(result.summary["bottleneck"]["port"]) for result in results]
+    ports = [result.summary.bottleneck.port for result in results]
     frames = []
     for label, result, port in zip(labels, results, ports, strict=True):
         frame = one(result.queues.to_polars(), 0).with_columns(pl.col("port").cast(pl.String))

@@ -102,7 +102,7 @@ def _one(result: Result, sheet: charts.Sheet) -> tuple[str, str, str]:
         _flows([("", result)]),
         _definitions(row[0] for row in metrics_text.telling(result)),
     ]
-    return str(result.summary["title"] or result.name), _under(result), "\n".join(parts)
+    return str(result.summary.title or result.name), _under(result), "\n".join(parts)
 
 
 def _several(results: Sequence[Result], sheet: charts.Sheet) -> tuple[str, str, str]:
@@ -176,10 +176,10 @@ def of_sweep(sweep: Sweep, source: str, command: str) -> str:
 
 def _under(result: Result) -> str:
     summary = result.summary
-    preset = f" ({summary['preset']})" if summary["preset"] else ""
+    preset = f" ({summary.preset})" if summary.preset else ""
     return escape(
-        f"Scheme {summary['scheme']}{preset}, "
-        f"{text.counted(summary['replications'], 'replication')}, seed {summary['seed']}; "
+        f"Scheme {summary.scheme}{preset}, "
+        f"{text.counted(summary.replications, 'replication')}, seed {summary.seed}; "
         f"qcnlab {result.meta['versions']['qcnlab']}, {result.meta['date'][:10]}."
     )
 
@@ -189,7 +189,7 @@ def _warnings(named: Sequence[tuple[str, Result]]) -> str:
     said = []
     for label, result in named:
         lead = f"{label}: " if label else ""
-        if str(result.summary["title"]).startswith(INVALID):
+        if result.summary.title.startswith(INVALID):
             said.append(
                 f"{lead}{INVALID}: this live run's own measurements lie outside the limits; its "
                 "numbers do not count."
@@ -219,17 +219,17 @@ def _network(result: Result, known: Network | None) -> str:
             '<p class="note">The network is not drawn: the scenario names a scheme or a file that '
             "is not there.</p>"
         )
-    hot = result.summary["bottleneck"]
-    buffer = hot["buffer_bytes"]
+    hot = result.summary.bottleneck
+    buffer = hot.buffer_bytes
     holds = f", its queue holds {text.size(round(buffer))}" if buffer else ""
     pausing = any(node.watermarks for node in known.nodes)
     words = (
-        f"{in_words(known)}. In colour: the bottleneck {hot['port']}, "
-        f"{text.rate(hot['rate_bps'])}{holds}."
+        f"{in_words(known)}. In colour: the bottleneck {hot.port}, "
+        f"{text.rate(hot.rate_bps)}{holds}."
         + (" Dashed: stops the links into it when its memory fills." if pausing else "")
     )
     return (
-        f'<div class="scene wide">{sketch(known, str(hot["port"]))}</div>'
+        f'<div class="scene wide">{sketch(known, hot.port)}</div>'
         f'<p class="note">{escape(words)}</p>'
     )
 
@@ -271,7 +271,7 @@ def _numbers(result: Result) -> str:
     ]
     value = metrics_text.header(result)[3]
     header = ("metric", "meaning", "unit", value, "what is left out of it")
-    flows = endings.flows(result.summary["metrics"]).replace("\n", " ")
+    flows = endings.flows(result.summary.metrics).replace("\n", " ")
     note = f'<p class="note">{escape(flows)}</p>' if flows else ""
     return note + page.table(header, rows, left=3, wrapped=(4,))
 
@@ -286,30 +286,30 @@ def left_out(result: Result, name: str) -> str:
     name : str
         A metric.
     """
-    metrics = result.summary["metrics"]
+    metrics = result.summary.metrics
     said = []
     if endings.is_lower_bound(metrics, name):
-        left, started = (round(sum(metrics[key]["values"])) for key in ("unfinished", "started"))
+        left, started = (round(metrics[key].total) for key in ("unfinished", "started"))
         said.append(f"{left:,} of {started:,} flows did not finish")
-        never = round(sum(metrics["never_started"]["values"])) if "never_started" in metrics else 0
+        never = round(metrics["never_started"].total) if "never_started" in metrics else 0
         said += [f"{never:,} more never started"] * bool(never)
-    values = metrics[name]["values"]
+    values = metrics[name].values
     lacking = values.count(None)
     if 0 < lacking < len(values):
         said.append(f"{lacking} of {len(values)} replications have no value")
-    if endings.deadlocked(result.summary):
+    if result.summary.deadlocked:
         said.append("the time after a deadlock")
-    dropped = round(sum(metrics["drops"]["values"])) if "drops" in metrics else 0
+    dropped = round(metrics["drops"].total) if "drops" in metrics else 0
     if dropped and name in ("fct_mean_ms", "fct_p99_ms", "slowdown_mean", "slowdown_p99"):
         said.append(f"{dropped:,} frames were dropped")
-    if str(result.summary["title"]).startswith(INVALID):
+    if result.summary.title.startswith(INVALID):
         said.append(INVALID)
     return "; ".join(said)
 
 
 def _over_time(sheet: charts.Sheet, labels: Sequence[str], results: Sequence[Result]) -> list[str]:
     """Return the heading of the curves, their window, and queues and throughput."""
-    many = max(result.summary["replications"] for result in results)
+    many = max(result.summary.replications for result in results)
     first = f'<p class="note">Curves show the first of {many} replications.</p>'
     return [
         "<h2>Over time</h2>",
@@ -338,11 +338,7 @@ def _happened(result: Result, label: str = "") -> str:
 
 
 def _flows(named: Sequence[tuple[str, Result]]) -> str:
-    runs = [
-        (label, result.fct())
-        for label, result in named
-        if result.summary["metrics"]["started"]["max"]
-    ]
+    runs = [(label, result.fct()) for label, result in named if result.summary.has_sized_flows]
     if not runs:
         return ""
     parts = ["<h2>Flows by size</h2>"]
@@ -369,7 +365,7 @@ def _origin(results: Sequence[Result], sources: Sequence[str], command: str) -> 
         meta = result.meta
         rows += [
             (source, shlex.join(meta["command"])),
-            ("hash", result.summary["hash"]),
+            ("hash", result.summary.hash),
             ("seed", f"{meta['seed']}, {text.counted(meta['replications'], 'replication')}"),
             ("made", f"{meta['date']}, {page.versions(meta)}; {meta['wall_s']:.2f} s wall"),
         ]

@@ -26,7 +26,7 @@ def settings(result: Result) -> list[tuple[str, str, str, str]]:
         of a scheme are held against its preset, which stands among the keys.
     """
     preset = comparison.preset_of(result)
-    scheme = str(result.summary["scheme"])
+    scheme = str(result.summary.scheme)
     followed = comparison.followed(result)
     rows = []
     for key, value in comparison.flat(result.tree).items():

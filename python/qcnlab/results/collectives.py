@@ -6,16 +6,18 @@ the last that the next one waited for, so that their times, one after the other,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qcnlab.errors import AnalysisError
 from qcnlab.printing import text
+from qcnlab.runs.collective_runs import EndedRun
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.figure import Figure
 
+    from qcnlab.runs.collective_runs import CollectiveRun
     from qcnlab.runs.recorded import Recorded
 
 PARTS = {
@@ -45,37 +47,33 @@ class Collectives:
     >>> import qcnlab
     >>> scenario = qcnlab.load("ring-all-reduce-8-ranks-star-100g")
     >>> operations = qcnlab.run(scenario, reps=1).collectives()
-    >>> [(each["operation"], each["ranks"]) for each in operations.records()]
+    >>> [(each.operation, each.ranks) for each in operations.records()]
     [('all_reduce', 8)]
     """
 
     def __init__(self, result: Recorded) -> None:
         self.name = result.name
-        self._records: list[dict[str, Any]] = list(result.summary.get("collectives", []))
+        self._records = list(result.summary.collectives)
         if not self._records:
             raise AnalysisError(
                 f"'{result.name}' has no collective operations: none of its traffic has "
                 'arrivals = "collective"'
             )
 
-    def records(self) -> list[dict[str, Any]]:
+    def records(self) -> list[CollectiveRun]:
         """Return all that is known of each operation in each replication.
 
         Returns
         -------
-        list of dict
-            `replication`, `traffic` (its entry, from 0), `operation`, `algorithm`, `ranks`, `hosts`
-            (of the ranks, in order), `size_bytes`, `channels`, `chunks`, `messages`,
-            `messages_received`, `began_s`, `completion_s` (`None`: it did not end; then
-            `waiting_for` has how many messages were `under_way`, and the `first`),
-            `lower_bound_s` and what it is by, `ratio` of the two, `algorithm_bandwidth_bps` and
-            `bus_bandwidth_bps` with their formulas, `rounds` (`began_s`, `completion_s`,
-            `slowest_rank`, `ranks_completed_s`), and `slowest`: `rank`, `host`, the `parts` of its
-            time (s, they sum to `completion_s`), `ports`, and the `chain` of messages.
+        list of CollectiveRun
+            Operation, algorithm, ranks, sizes and bandwidths, the lower bound and what it is by,
+            `rounds`, and of those that ended (`EndedRun`) `completion_s`, `ratio` to the bound and
+            `slowest`: the rank that was last, the parts of its time (s, they sum to
+            `completion_s`), and the chain of messages that it waited for.
         """
-        return self._records
+        return list(self._records)
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, object]:
         """Return all of it as JSON holds it.
 
         Returns
@@ -83,7 +81,7 @@ class Collectives:
         dict
             Values that JSON has.
         """
-        return {"scenario": self.name, "collectives": self._records}
+        return {"scenario": self.name, "collectives": [each.to_dict() for each in self._records]}
 
     def short(self) -> str:
         """Return a few lines: what each operation took, and at which port it waited most.
@@ -93,7 +91,7 @@ class Collectives:
         str
             Several lines.
         """
-        entries = sorted({record["traffic"] for record in self._records})
+        entries = sorted({record.traffic for record in self._records})
         return "\n".join(line for entry in entries for line in self._short(entry))
 
     def text(self, *, every: bool = False) -> str:
@@ -126,30 +124,30 @@ class Collectives:
         """
         from qcnlab.figures.collectives import collective_figure
 
-        done = [record for record in self._records if record["completion_s"] is not None]
+        done = [record for record in self._records if isinstance(record, EndedRun)]
         if not done:
             raise AnalysisError(
                 f"no collective operation of '{self.name}' ended: there is no chain to draw. "
                 "Give it a longer duration"
             )
-        longest = max(done, key=lambda record: float(record["completion_s"]))
+        longest = max(done, key=lambda record: record.completion_s)
         return collective_figure(self.name, longest)
 
     def _short(self, entry: int) -> list[str]:
-        records = [record for record in self._records if record["traffic"] == entry]
-        done = [record for record in records if record["completion_s"] is not None]
+        records = [record for record in self._records if record.traffic == entry]
+        done = [record for record in records if isinstance(record, EndedRun)]
         lines = [_title(records[0])]
         if len(done) < len(records):
             of = f" in {len(records) - len(done)} of {len(records)} replications"
             lines[0] += ": did not end" + (of if len(records) > 1 else "")
             lines.append(_unfinished(next(each for each in records if each not in done)))
         if done:
-            slow = max(done, key=lambda record: float(record["completion_s"]))
-            values = sorted(record["completion_s"] for record in done)
+            slow = max(done, key=lambda record: record.completion_s)
+            values = sorted(record.completion_s for record in done)
             several = f"; {text.duration(values[0])} at best" if len(values) > 1 else ""
             worst = " in the slowest replication" if len(values) > 1 else ""
             lines += [
-                f"  {text.duration(slow['completion_s'])}{worst}{several}",
+                f"  {text.duration(slow.completion_s)}{worst}{several}",
                 f"  {_bound(slow)}",
                 *(f"  {line}" for line in _bandwidths(slow)),
                 f"  {_slowest(slow)}",
@@ -161,36 +159,36 @@ class Collectives:
         return f"<Collectives {self.name}: {text.counted(len(self._records), 'operation')}>"
 
 
-def _title(record: dict[str, Any]) -> str:
+def _title(record: CollectiveRun) -> str:
     return (
-        f"{record['operation']} ({record['algorithm']}) of {text.size(record['size_bytes'])} among "
-        f"{record['ranks']} ranks, traffic.{record['traffic']}"
+        f"{record.operation} ({record.algorithm}) of {text.size(record.size_bytes)} among "
+        f"{record.ranks} ranks, traffic.{record.traffic}"
     )
 
 
-def _unfinished(record: dict[str, Any]) -> str:
-    waits = record["waiting_for"]
-    came = f"  {record['messages_received']:,} of {record['messages']:,} messages came"
-    if not waits["under_way"]:
+def _unfinished(record: CollectiveRun) -> str:
+    waits = record.waiting_for
+    came = f"  {record.messages_received:,} of {record.messages:,} messages came"
+    if waits is None or not waits.under_way:
         return f"{came}; none was under way when the run ended"
-    return f"{came}; {waits['under_way']:,} were under way, the first {waits['first']}"
+    return f"{came}; {waits.under_way:,} were under way, the first {waits.first}"
 
 
-def _bound(record: dict[str, Any]) -> str:
+def _bound(record: EndedRun) -> str:
     return (
-        f"{text.number(record['ratio'])} times the lower bound of "
-        f"{text.duration(record['lower_bound_s'])} by {record['lower_bound_by']}"
+        f"{text.number(record.ratio)} times the lower bound of "
+        f"{text.duration(record.lower_bound_s)} by {record.lower_bound_by}"
     )
 
 
-def _bandwidths(record: dict[str, Any]) -> list[str]:
-    lines = [
-        f"algorithm bandwidth {_rate(record['algorithm_bandwidth_bps'])}: "
-        f"{record['algorithm_bandwidth']}"
-    ]
-    if record["bus_bandwidth"] is not None:
-        bus = _rate(record["bus_bandwidth_bps"])
-        lines.append(f"bus bandwidth {bus}: {record['bus_bandwidth']}, n = {record['ranks']}")
+def _bandwidths(record: CollectiveRun) -> list[str]:
+    lines = []
+    if record.algorithm_bandwidth_bps is not None:
+        algorithm = _rate(record.algorithm_bandwidth_bps)
+        lines.append(f"algorithm bandwidth {algorithm}: {record.algorithm_bandwidth}")
+    if record.bus_bandwidth is not None and record.bus_bandwidth_bps is not None:
+        bus = _rate(record.bus_bandwidth_bps)
+        lines.append(f"bus bandwidth {bus}: {record.bus_bandwidth}, n = {record.ranks}")
     return lines
 
 
@@ -198,27 +196,26 @@ def _rate(bps: float) -> str:
     return f"{text.rate(float(f'{bps:.4g}'))} ({text.number(bps / 8e9)} GB/s)"
 
 
-def _slowest(record: dict[str, Any]) -> str:
-    slowest = record["slowest"]
-    parts, port = slowest["parts"], slowest["ports"][0]
-    waited = parts["waiting_at_sender_s"] + parts["waiting_in_network_s"]
-    head = f"slowest: rank {slowest['rank']} on {slowest['host']}"
+def _slowest(record: EndedRun) -> str:
+    slowest = record.slowest
+    waited, port = slowest.parts.waiting_s, slowest.ports[0]
+    head = f"slowest: rank {slowest.rank} on {slowest.host}"
     if waited < 0.5e-12:
         return f"{head}; nothing on its chain of messages waited"
     return (
         f"{head}; its chain of messages waited for {text.duration(waited, 4)}, most where the "
-        f"busiest port is {port['port']}"
+        f"busiest port is {port.port}"
     )
 
 
-def _told(record: dict[str, Any], every: bool) -> str:
-    title = f"{_title(record)}, replication {record['replication']}"
-    if record["completion_s"] is None:
+def _told(record: CollectiveRun, every: bool) -> str:
+    title = f"{_title(record)}, replication {record.replication}"
+    if not isinstance(record, EndedRun):
         return "\n".join(
             [f"{title}: did not end", _unfinished(record), "", *_rounds(record, every)]
         )
     blocks = [
-        [f"{title}: {text.duration(record['completion_s'])}", _bound(record), *_bandwidths(record)],
+        [f"{title}: {text.duration(record.completion_s)}", _bound(record), *_bandwidths(record)],
         _rounds(record, every),
         _ranks(record, every),
         _why(record),
@@ -227,62 +224,56 @@ def _told(record: dict[str, Any], every: bool) -> str:
     return "\n\n".join("\n".join(block) for block in blocks)
 
 
-def _rounds(record: dict[str, Any], every: bool) -> list[str]:
+def _rounds(record: CollectiveRun, every: bool) -> list[str]:
     rows = [
         (
             str(number),
-            "not begun" if each["began_s"] is None else text.duration(each["began_s"]),
-            "not ended" if each["completion_s"] is None else text.duration(each["completion_s"]),
-            "" if each["slowest_rank"] is None else str(each["slowest_rank"]),
+            "not begun" if each.began_s is None else text.duration(each.began_s),
+            "not ended" if each.completion_s is None else text.duration(each.completion_s),
+            "" if each.slowest_rank is None else str(each.slowest_rank),
         )
-        for number, each in enumerate(record["rounds"])
+        for number, each in enumerate(record.rounds)
     ]
     return _limited(("round", "began", "took", "slowest rank"), rows, MOST_ROUNDS, every, "rounds")
 
 
-def _ranks(record: dict[str, Any], every: bool) -> list[str]:
+def _ranks(record: EndedRun, every: bool) -> list[str]:
     """Return the ranks by how long they took of the slowest round, longest first."""
-    number, slow = max(enumerate(record["rounds"]), key=lambda each: float(each[1]["completion_s"]))
+    number, slow = max(enumerate(record.rounds), key=lambda each: each[1].completion_s or 0.0)
+    began_s = slow.began_s or 0.0
     ranks = [
-        (at - slow["began_s"], rank)
-        for rank, at in enumerate(slow["ranks_completed_s"])
-        if at is not None
+        (at - began_s, rank) for rank, at in enumerate(slow.ranks_completed_s) if at is not None
     ]
     rows = [
-        (str(rank), record["hosts"][rank], text.duration(round(took, 12)))
+        (str(rank), record.hosts[rank], text.duration(round(took, 12)))
         for took, rank in sorted(ranks, key=lambda each: (-each[0], each[1]))
     ]
     header = ("rank", "host", f"took of round {number}")
     return _limited(header, rows, MOST_RANKS, every, "ranks took less")
 
 
-def _why(record: dict[str, Any]) -> list[str]:
-    slowest, whole = record["slowest"], record["completion_s"]
+def _why(record: EndedRun) -> list[str]:
+    slowest, whole = record.slowest, record.completion_s
+    parts = [(getattr(slowest.parts, part), words) for part, words in PARTS.items()]
     rows = [
-        (
-            text.duration(slowest["parts"][part]),
-            f"{100 * slowest['parts'][part] / whole:.1f} %",
-            words,
-        )
-        for part, words in PARTS.items()
-        if slowest["parts"][part]
+        (text.duration(took), f"{100 * took / whole:.1f} %", words) for took, words in parts if took
     ]
-    chain = slowest["chain"]
+    chain = slowest.chain
     lines = [
-        f"Rank {slowest['rank']} on {slowest['host']} was last, by a chain of "
+        f"Rank {slowest.rank} on {slowest.host} was last, by a chain of "
         f"{text.counted(len(chain), 'message')}, each the last that the next waited for:",
         _aligned(rows),
     ]
-    longest = chain[slowest["longest_wait"]]
-    waited = longest["parts"]["waiting_at_sender_s"] + longest["parts"]["waiting_in_network_s"]
+    longest = chain[slowest.longest_wait]
+    waited = longest.parts.waiting_s
     if waited >= 0.5e-12:
         lines.append(
-            f"The longest wait is {text.duration(waited, 4)}: {longest['message']}, rank "
-            f"{longest['from_rank']} to {longest['to_rank']}, step {longest['step']} of round "
-            f"{longest['round']}; the busiest port of its way is {longest['busiest_port']}."
+            f"The longest wait is {text.duration(waited, 4)}: {longest.message}, rank "
+            f"{longest.from_rank} to {longest.to_rank}, step {longest.step} of round "
+            f"{longest.round}; the busiest port of its way is {longest.busiest_port}."
         )
-    again, timeouts = slowest["packets_sent_again"], slowest["timeouts"]
-    paused = sum(link["paused_s"] for link in chain)
+    again, timeouts = slowest.packets_sent_again, slowest.timeouts
+    paused = sum(link.paused_s for link in chain)
     lines.append(
         f"On the chain {text.counted(again, 'packet')} went again, with "
         f"{text.counted(timeouts, 'timeout')}; a port of a message's way was paused for "
@@ -298,15 +289,15 @@ def _aligned(rows: Sequence[tuple[str, str, str]]) -> str:
     )
 
 
-def _ports(record: dict[str, Any], every: bool) -> list[str]:
+def _ports(record: EndedRun, every: bool) -> list[str]:
     rows = [
         (
-            port["port"],
-            text.duration(port["waiting_s"], 4),
-            str(port["messages"]),
-            text.duration(port["busy_s"], 4),
+            port.port,
+            text.duration(port.waiting_s, 4),
+            str(port.messages),
+            text.duration(port.busy_s, 4),
         )
-        for port in record["slowest"]["ports"]
+        for port in record.slowest.ports
     ]
     header = ("busiest port of a message's way", "waits there", "messages", "sends for")
     return _limited(header, rows, MOST_PORTS, every, "ports with less waiting")

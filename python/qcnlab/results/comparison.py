@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ from qcnlab.files.folders import read_json, write_json
 from qcnlab.metrics import having, remedy_for
 from qcnlab.printing import markup, text
 from qcnlab.runs import applicable, endings, intervals
-from qcnlab.runs.flow_level import is_flow_level, notes, require_packets
+from qcnlab.runs.flow_level import notes, require_packets
 from qcnlab.runs.intervals import least
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ class Comparison:
         }
         self.labels = list(labels) or _labels(self.results, self.differences)
         for number, result in enumerate(results):
-            if not labels and is_flow_level(result.summary):
+            if not labels and result.summary.flow_level:
                 self.labels[number] += " (flow level)"
         self.metrics = list(metrics) or self._shown()
         known = {entry.name for entry in catalogue.metrics()}
@@ -83,7 +82,7 @@ class Comparison:
             for label, result in zip(self.labels, self.results, strict=True):
                 if metrics and name not in having("ending"):
                     require_packets(result.summary, f"metric {name}")
-                if name not in result.summary["metrics"]:
+                if name not in result.summary.metrics:
                     raise AnalysisError(f"{label} was written without '{name}': run it again")
 
     results: list[Result]
@@ -121,9 +120,9 @@ class Comparison:
             If the runs have another seed or number of replications, so that there are no pairs.
         """
         first, other = self.results[0], self.results[run]
-        if first.summary["seed"] != other.summary["seed"]:
+        if first.summary.seed != other.summary.seed:
             raise AnalysisError("runs of different seeds have no pairs of replications")
-        one, base = (each.summary["metrics"][metric]["values"] for each in (other, first))
+        one, base = (each.summary.metrics[metric].values for each in (other, first))
         levels = (level, self.level, intervals.LEVEL)
         return intervals.of_difference(one, base, next(each for each in levels if each is not None))
 
@@ -141,23 +140,23 @@ class Comparison:
         """
         rows = []
         for run, (label, result) in enumerate(zip(self.labels, self.results, strict=True)):
-            metrics = result.summary["metrics"]
+            metrics = result.summary.metrics
             for name in self.metrics:
                 metric = metrics[name]
                 rows.append(
                     {
                         "run": label,
                         "metric": name,
-                        "unit": metric["unit"],
-                        "median": metric["median"],
-                        "min": metric["min"],
-                        "max": metric["max"],
-                        "replications": len(metric["values"]),
-                        "without": metric["values"].count(None),
+                        "unit": metric.unit,
+                        "median": metric.median,
+                        "min": metric.min,
+                        "max": metric.max,
+                        "replications": len(metric.values),
+                        "without": metric.values.count(None),
                         "at_least": endings.is_lower_bound(metrics, name),
-                        "started": round(sum(metrics["started"]["values"])),
-                        "unfinished": round(sum(metrics["unfinished"]["values"])),
-                        "deadlocked": len(endings.deadlocked(result.summary)),
+                        "started": round(metrics["started"].total),
+                        "unfinished": round(metrics["unfinished"].total),
+                        "deadlocked": len(result.summary.deadlocked),
                         **self._interval_record(run, name),
                     }
                 )
@@ -166,7 +165,7 @@ class Comparison:
     def _interval_record(self, run: int, name: str) -> dict[str, float | None]:
         if self.level is None:
             return {}
-        values = self.results[run].summary["metrics"][name]["values"]
+        values = self.results[run].summary.metrics[name].values
         own = intervals.of_median(values, self.level)
         apart = self.difference(run, name) if self._paired() else None
         return {
@@ -178,11 +177,11 @@ class Comparison:
         }
 
     def _replications(self) -> set[int]:
-        return {result.summary["replications"] for result in self.results}
+        return {result.summary.replications for result in self.results}
 
     def _paired(self) -> bool:
         """Return whether all runs have the seed and the number of replications of the first."""
-        pairs = {(each.summary["seed"], each.summary["replications"]) for each in self.results}
+        pairs = {(each.summary.seed, each.summary.replications) for each in self.results}
         return len(pairs) == 1
 
     def paired_cells(self) -> tuple[list[str], list[list[str]]]:
@@ -204,7 +203,7 @@ class Comparison:
         for name in self.metrics:
             apart = [self.difference(run, name) for run in range(1, len(self.results))]
             cells = [f"{each}{' *' if each.excludes_zero else ''}" for each in apart]
-            rows.append([name, self.results[0].summary["metrics"][name]["unit"], *cells])
+            rows.append([name, self.results[0].summary.metrics[name].unit, *cells])
         return header, rows
 
     def cells(self) -> tuple[list[str], list[list[str]]]:
@@ -219,7 +218,7 @@ class Comparison:
         rows = []
         for name in self.metrics:
             values = [self._cell(result, name) for result in self.results]
-            unit = self.results[0].summary["metrics"][name]["unit"]
+            unit = self.results[0].summary.metrics[name].unit
             rows.append([name, unit, *values])
         return header, rows
 
@@ -385,16 +384,14 @@ class Comparison:
 
         runs = zip(self.labels, self.results, strict=True)
         completions = [
-            (label, result.fct())
-            for label, result in runs
-            if result.summary["metrics"]["started"]["max"]
+            (label, result.fct()) for label, result in runs if result.summary.has_sized_flows
         ]
         return comparison_figure(self.labels, self.results, completions)
 
     def _cell(self, result: Result, name: str) -> str:
-        metrics = result.summary["metrics"]
-        if self.level is not None and result.summary["replications"] >= least(self.level):
-            own = str(intervals.of_median(metrics[name]["values"], self.level))
+        metrics = result.summary.metrics
+        if self.level is not None and result.summary.replications >= least(self.level):
+            own = str(intervals.of_median(metrics[name].values, self.level))
             own = f">= {own}" if endings.is_lower_bound(metrics, name) else own
             return "-" if own.endswith("none") else own
         cell = text.spread(metrics[name], name, at_least=endings.is_lower_bound(metrics, name))
@@ -403,20 +400,20 @@ class Comparison:
     def _remarks(self, result: Result) -> list[str]:
         from qcnlab.runs.facts import facts
 
-        own = result.summary["metrics"]
+        own = result.summary.metrics
         said = endings.lines(result.summary, drains=facts(result).drains)
         if flows := endings.flows(own).replace("\n", " "):
             said.append(flows)
-        written = {name for each in self.results for name in each.summary["metrics"]}
+        written = {name for each in self.results for name in each.summary.metrics}
         if lacking := [name for name in having("compared") if name in written and name not in own]:
             said.append(f"written without {', '.join(lacking)}, left out of the comparison.")
         return said
 
     def _shown(self) -> list[str]:
-        all_metrics = [result.summary["metrics"] for result in self.results]
+        all_metrics = [result.summary.metrics for result in self.results]
 
         def values(name: str) -> list[float | None]:
-            return [metrics[name]["max"] for metrics in all_metrics]
+            return [metrics[name].max for metrics in all_metrics]
 
         # A run folder has the metrics that there were when it was written.
         wanted = having("compared")
@@ -499,8 +496,8 @@ def _settings(result: Result) -> dict[str, str]:
     values = flat(result.tree)
     for key in LEFT_OUT:
         values.pop(key, None)
-    values["seed"] = str(result.summary["seed"])
-    values["replications"] = str(result.summary["replications"])
+    values["seed"] = str(result.summary.seed)
+    values["replications"] = str(result.summary.replications)
     return values
 
 
@@ -516,7 +513,7 @@ def followed(result: Result) -> dict[str, str]:
     except _core.ScenarioError:
         # A scheme from outside, or a file, that is not there.
         return {}
-    known = flat(tomllib.loads(plain.to_toml()))
+    known = flat(json.loads(plain.to_json()))
     return {key: known[key] for key in following}
 
 
@@ -532,8 +529,8 @@ def _is_rule(key: str) -> bool:
 def preset_of(result: Result) -> dict[str, str]:
     """Return the parameters of a run's scheme in its preset, by their keys."""
     for scheme in catalogue.schemes():
-        for preset in scheme.presets if scheme.name == result.summary["scheme"] else []:
-            if preset.name == result.summary["preset"]:
+        for preset in scheme.presets if scheme.name == result.summary.scheme else []:
+            if preset.name == result.summary.preset:
                 return flat({"scheme": {"cp": preset.cp, "rp": preset.rp}})
     return {}
 
@@ -596,11 +593,9 @@ def flat(tree: dict[str, Any]) -> dict[str, str]:
 
 def _labels(results: Sequence[Result], differ: Mapping[str, list[str | None]]) -> list[str]:
     """Name runs by their schemes, by a key that differs, or by their scenarios and numbers."""
-    names = [str(result.summary["scheme"]) for result in results]
+    names = [str(result.summary.scheme) for result in results]
     candidates = [names]
-    candidates.append(
-        [f"{result.summary['scheme']} {result.summary['preset']}" for result in results]
-    )
+    candidates.append([f"{result.summary.scheme} {result.summary.preset}" for result in results])
     few = [key for key in differ if not key.startswith("scheme.") or key == "scheme.name"]
     few = few or list(differ)
     if len(few) <= MOST_KEYS:

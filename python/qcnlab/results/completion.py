@@ -82,7 +82,7 @@ class Completions:
         self.notes = notes(result.summary)
         self.buckets = buckets
         self.entries = _entries(result)
-        self.replications = len(result.summary["ends"])
+        self.replications = len(result.summary.ends)
         self.flows = _flows(result, base)
         self.waiting = _waiting(result)
         self.never_started = len(self.waiting)
@@ -335,7 +335,7 @@ def share(buckets: str) -> float | None:
 def _sized(result: Recorded) -> pl.DataFrame:
     import polars as pl
 
-    ends = [end["end_s"] for end in result.summary["ends"]]
+    ends = [end.end_s for end in result.summary.ends]
     ended = pl.DataFrame({"replication": range(len(ends)), "end_s": ends}).with_columns(
         pl.col("replication").cast(pl.UInt32)
     )

@@ -115,9 +115,9 @@ class CompletionTable:
         if len(results) > 1:
             self.labels = list(labels) or Comparison(results).labels
         else:
-            self.labels = list(labels) or [str(results[0].summary["scheme"])]
-        self.replications = [len(each.summary["ends"]) for each in results]
-        self._seeds = [each.summary.get("seed") for each in results]
+            self.labels = list(labels) or [results[0].summary.scheme]
+        self.replications = [len(each.summary.ends) for each in results]
+        self._seeds = [each.summary.seed for each in results]
         self._notes = list(dict.fromkeys(note for each in self.completions for note in each.notes))
         self.rows = list(self._rows())
 

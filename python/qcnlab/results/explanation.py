@@ -117,7 +117,7 @@ def explanation(result: Recorded, replication: int = 0, flows: int = 5) -> dict[
     """
     import polars as pl
 
-    count = result.summary["replications"]
+    count = result.summary.replications
     if not 0 <= replication < count:
         raise IndexError(f"no replication {replication}: there are {count}, numbered from 0")
     run = _Run(result, replication)
@@ -165,7 +165,7 @@ class _Run:
 
     def __init__(self, result: Recorded, replication: int) -> None:
         self.result, self.replication = result, replication
-        self.end_s = float(result.summary["ends"][replication]["end_s"])
+        self.end_s = result.summary.ends[replication].end_s
         scenario = _core.Scenario.parse(result.config, result.name)
         network = Network.of(scenario)
         self.hosts = {node.name for node in network.hosts}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qcnlab import catalogue
 from qcnlab.catalogue import changes
@@ -13,8 +13,9 @@ from qcnlab.runs import applicable, endings, flow_level
 from qcnlab.runs.facts import facts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
+    from qcnlab.metrics import MetricValues
     from qcnlab.runs.recorded import Recorded
 
 MOST_CHANGED = 8
@@ -33,20 +34,20 @@ def metrics_text(result: Recorded, *, every: bool = False) -> str:
 
     Metrics that mean nothing of this run are left out, with the reason, unless `every` is given.
     """
-    note = endings.flows(result.summary["metrics"])
+    note = endings.flows(result.summary.metrics)
     note = f"\n\n{note}" if note else ""
     all_, told = rows(result), rows(result) if every else telling(result)
-    if _is_split(result.summary["metrics"]):
+    if _is_split(result.summary.metrics):
         note += f"\n\n{SPLIT}"
     if {row[0] for row in told}.intersection(having("one_port")):
-        note += f"\n\nThe bottleneck is {result.summary['bottleneck']['port']}."
-    if "collectives" in result.summary:
+        note += f"\n\nThe bottleneck is {result.summary.bottleneck.port}."
+    if result.summary.collectives:
         from qcnlab.results.collectives import Collectives
 
         note += f"\n\n{Collectives(result).short()}"
     for line in flow_level.notes(result.summary):
         note += f"\n\n{textwrap.fill(line, text.width(), break_on_hyphens=False)}"
-    if len(told) < len(all_) and not flow_level.is_flow_level(result.summary):
+    if len(told) < len(all_) and not result.summary.flow_level:
         note += f"\n\nNot shown, but with --all:\n{_not_shown(result, all_)}"
     return f"{head(result)}\n\n{text.table(header(result), told, left=4)}{note}"
 
@@ -67,24 +68,27 @@ def _not_shown(result: Recorded, all_: list[tuple[str, str, str, str]]) -> str:
     )
 
 
-def _is_split(metrics: dict[str, dict[str, Any]]) -> bool:
+def _is_split(metrics: Mapping[str, MetricValues]) -> bool:
     """Return whether metrics of throughput are none because flows cross the bottleneck in part."""
-    known = metrics["bottleneck_gbps"]["values"], metrics["aggregate_gbps"]["values"]
+    known = metrics["bottleneck_gbps"].values, metrics["aggregate_gbps"].values
     return any(through is None and all_ is not None for through, all_ in zip(*known, strict=True))
 
 
 def head(result: Recorded) -> str:
     """Return title, changes, scheme, replications, seed and how the run ended, a line each."""
     summary = result.summary
-    preset = f" ({summary['preset']})" if summary["preset"] else ""
-    many = text.counted(summary["replications"], "replication")
-    called = summary["title"] or summary["scenario"]
-    scheme = f"scheme {summary['scheme']}{preset}"
-    if flow_level.is_flow_level(summary):
+    preset = f" ({summary.preset})" if summary.preset else ""
+    many = text.counted(summary.replications, "replication")
+    called = summary.title or summary.scenario
+    scheme = f"scheme {summary.scheme}{preset}"
+    if summary.flow_level:
         scheme = "flow level, without packets and scheme"
-    lines = [called, f"{scheme}, {many}, seed {summary['seed']}"]
+    lines = [called, f"{scheme}, {many}, seed {summary.seed}"]
     changed = changed_words(result.name, result.config)
     lines += [f"changed: {changed}"] if changed else []
+    if summary.lacks:
+        without = f"run by an earlier version, without {', '.join(summary.lacks)}; run it again"
+        lines.append(textwrap.fill(without, text.width(), subsequent_indent="  "))
     return "\n".join([*lines, *endings.lines(summary, drains=facts(result).drains)])
 
 
@@ -100,17 +104,17 @@ def changed_words(name: str, config: str, but: Collection[str] = ()) -> str:
 
 def header(result: Recorded) -> tuple[str, str, str, str]:
     """Return the titles of the columns of `rows`."""
-    value = "value" if result.summary["replications"] == 1 else "median [min..max]"
+    value = "value" if result.summary.replications == 1 else "median [min..max]"
     return ("metric", "meaning", "unit", value)
 
 
 def rows(result: Recorded) -> list[tuple[str, str, str, str]]:
     """Return, for each metric, its name, meaning, unit and values."""
-    metrics = result.summary["metrics"]
+    metrics = result.summary.metrics
     hot = bool(facts(result).hotspots)
     titles = {entry.name: entry.title for entry in catalogue.metrics()}
     return [
-        (name, titles.get(name, ""), metric["unit"], _value(metrics, name, hot))
+        (name, titles.get(name, ""), metric.unit, _value(metrics, name, hot))
         for name, metric in metrics.items()
     ]
 
@@ -129,12 +133,12 @@ def telling(result: Recorded) -> list[tuple[str, str, str, str]]:
 
 def _happened(result: Recorded, row: tuple[str, str, str, str]) -> bool:
     name, value = row[0], row[-1]
-    counted = name not in having("silent_at_zero") or any(result.summary["metrics"][name]["values"])
+    counted = name not in having("silent_at_zero") or any(result.summary.metrics[name].values)
     return value not in NOTHING and counted
 
 
-def _value(metrics: dict[str, dict[str, Any]], name: str, hot: bool) -> str:
+def _value(metrics: Mapping[str, MetricValues], name: str, hot: bool) -> str:
     metric = metrics[name]
-    if not hot and metric["median"] is None and name in having("of_hotspot"):
+    if not hot and metric.median is None and name in having("of_hotspot"):
         return "no hotspot"
     return text.spread(metric, name, at_least=endings.is_lower_bound(metrics, name))

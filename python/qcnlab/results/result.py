@@ -18,14 +18,15 @@ from qcnlab.runs.run_files import (
     FILES,
     FORMAT,
     MANAGED,
-    check_contents,
     check_files,
     disk_reader,
     managed_reader,
     meta_of,
+    read_config,
     reason,
     write_table,
 )
+from qcnlab.runs.summary import Summary
 from qcnlab.runs.tables import NAMES, Columns, Table
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class Result(Recorded):
     >>> result = qcnlab.run(scenario, reps=2)
     >>> result
     <Result one-source-into-9g-rtt10us: scheme qcn, 2 replications, seed 1>
-    >>> len(result.metrics) == 2 * len(result.summary["metrics"])
+    >>> len(result.metrics) == 2 * len(result.summary.metrics)
     True
     """
 
@@ -88,7 +89,7 @@ class Result(Recorded):
         Raises
         ------
         KeyError
-            For a metric that is not in `summary["metrics"]`; it names the nearest one.
+            For a metric that is not in `summary.metrics`; it names the nearest one.
         AnalysisError
             For a window that is empty, a metric that has none or needs a limit, and `flows` or a
             `limit` without a window. For a metric that is not about completion times, if the run is
@@ -106,13 +107,12 @@ class Result(Recorded):
             values = in_window(self, name, window, flows=flows, limit=limit)
             known = [value for value in values if value is not None]
             return median(known) if known else None
-        metrics = self._summary["metrics"]
+        metrics = self._summary.metrics
         if name not in metrics:
             from qcnlab.metrics import remedy_for
 
             raise KeyError(f"this run has no metric {name!r}; {remedy_for(name, metrics)}")
-        middle: float | None = metrics[name]["median"]
-        return middle
+        return metrics[name].median
 
     def fct(
         self,
@@ -244,7 +244,7 @@ class Result(Recorded):
 
     def new_folder(self) -> NewFolder:
         """Return the default run folder of this scenario, not yet made."""
-        return NewFolder.named(f"{self.name}-{self._summary['hash'][:8]}")
+        return NewFolder.named(f"{self.name}-{self._summary.hash[:8]}")
 
     def write_into(self, folder: Path) -> None:
         """Write the files of a run folder into a folder that is there and empty.
@@ -260,7 +260,7 @@ class Result(Recorded):
             If it cannot be written.
         """
         (folder / "config.toml").write_text(self._config, encoding="utf-8")
-        write_json(folder / "summary.json", self._summary)
+        write_json(folder / "summary.json", self._summary.to_dict())
         for name in NAMES:
             write_table(folder / f"{name}.parquet", self.table(name))
         if self.managed is not None:
@@ -288,14 +288,14 @@ class Result(Recorded):
         """Return scenario, scheme, replications and seed."""
         summary = self._summary
         return (
-            f"<Result {self.name}: scheme {summary['scheme']}, "
-            f"{counted(summary['replications'], 'replication')}, seed {summary['seed']}>"
+            f"<Result {self.name}: scheme {summary.scheme}, "
+            f"{counted(summary.replications, 'replication')}, seed {summary.seed}>"
         )
 
 
 def _unpickled(
     config: str,
-    summary: dict[str, Any],
+    summary: Summary,
     meta: dict[str, Any],
     tables: dict[str, Table],
     managed: str | None,
@@ -303,16 +303,21 @@ def _unpickled(
     return Result(config, summary, meta, tables.__getitem__, lambda: managed)
 
 
-def from_outcome(outcome: _core.Outcome, wall_s: float) -> Result:
-    """Return the result of what the core ran; `wall_s` is the wall time of that call."""
-    summary = json.loads(outcome.summary())
-    cpu_s = summary.pop("cpu_s")
+def from_outcome(outcome: _core.Outcome, wall_s: float, title: str | None = None) -> Result:
+    """Return the result of what the core ran; `wall_s` is the wall time of that call.
+
+    A title replaces that of the scenario.
+    """
+    tree = json.loads(outcome.summary())
+    cpu_s = tree.pop("cpu_s")
+    summary = Summary.read(tree if title is None else tree | {"title": title}, "summary")
     return Result(
         config=outcome.scenario.to_toml(),
         summary=summary,
         meta=meta_of(summary, outcome.units(), wall_s, cpu_s),
         read=_live_reader(outcome),
         managed=outcome.managed,
+        tree=lambda: json.loads(outcome.scenario.to_json()),
     )
 
 
@@ -346,16 +351,16 @@ def open_run(folder: str | Path) -> Result:
     check_files(path)
     try:
         config = read_summed(path / "config.toml").decode()
-        summary = _summed_json(path / "summary.json")
+        summary = Summary.read(_summed_json(path / "summary.json"))
         meta = _summed_json(path / "meta.json")
         if not isinstance(meta, dict) or not isinstance(meta.get("units"), dict):
             raise ValueError("meta.json has no units")
         units = meta["units"]
         if meta.get("format") != FORMAT or set(units) != set(NAMES):
             raise FolderError(f"'{path}' was written by another version of qcnlab")
-        check_contents(config, summary)
+        tree = read_config(config)
         tables = disk_reader(path, units, meta.get("command"))
-        result = Result(config, summary, meta, tables, managed_reader(path))
+        result = Result(config, summary, meta, tables, managed_reader(path), lambda: tree)
         facts(result)
         return result
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

@@ -6,13 +6,14 @@ The others are computed all the same; they stand in `summary.json` and behind ``
 from __future__ import annotations
 
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qcnlab.metrics import having
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from qcnlab.metrics import MetricValues
     from qcnlab.runs.recorded import Recorded
 
 LEAST_SHARE = 0.5
@@ -33,12 +34,11 @@ def without_meaning(result: Recorded) -> dict[str, str]:
         The reason, as a clause, by the metric's name; a metric that the run has no value of may be
         among them.
     """
-    metrics = result.summary["metrics"]
-    port = result.summary["bottleneck"].get("port", "")
+    metrics, port = result.summary.metrics, result.summary.bottleneck.port
     reasons: list[tuple[tuple[str, ...], str]] = []
-    if _ends(metrics):
+    if result.summary.has_sized_flows:
         reasons.append((having("rates"), "mean rates say little of flows that end"))
-    elif result.summary["flows"] == 1:
+    elif result.summary.flows == 1:
         reasons.append((having("several"), "there is one flow"))
     if not has_bottleneck(result):
         why = (
@@ -54,11 +54,6 @@ def without_meaning(result: Recorded) -> dict[str, str]:
     return told
 
 
-def _ends(metrics: Mapping[str, Mapping[str, Any]]) -> bool:
-    """Return whether flows of a size have a part in the run."""
-    return bool(metrics["started"]["max"]) if "started" in metrics else False
-
-
 def has_bottleneck(result: Recorded) -> bool:
     """Return whether one port is the bottleneck: named, a star's, or crossed by most.
 
@@ -72,7 +67,7 @@ def has_bottleneck(result: Recorded) -> bool:
     bool
         Of a hotspot its port is named.
     """
-    tree, metrics = result.tree, result.summary["metrics"]
+    tree, metrics = result.tree, result.summary.metrics
     if tree.get("hotspot") or tree.get("record", {}).get("bottleneck"):
         return True
     if tree.get("topology", {}).get("kind", "star") == "star":
@@ -81,6 +76,6 @@ def has_bottleneck(result: Recorded) -> bool:
     return through is not None and all_ is not None and through >= LEAST_SHARE * all_
 
 
-def _middle(metrics: Mapping[str, Mapping[str, Any]], name: str) -> float | None:
-    known = [each for each in metrics.get(name, {}).get("values", ()) if each is not None]
+def _middle(metrics: Mapping[str, MetricValues], name: str) -> float | None:
+    known = metrics[name].known if name in metrics else []
     return median(known) if known else None

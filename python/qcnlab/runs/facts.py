@@ -44,13 +44,13 @@ class Facts:
 def facts(result: Recorded) -> Facts:
     """Read the facts from a result's resolved scenario and summary."""
     tree = result.tree
-    bottleneck = result.summary["bottleneck"]
+    bottleneck = result.summary.bottleneck
     set_point = tree["scheme"].get("cp", {}).get("set_point")
     return Facts(
-        duration_s=max(end["end_s"] for end in result.summary["ends"]),
-        sources=int(result.summary["flows"]),
-        rate_bps=float(bottleneck["rate_bps"]),
-        buffer_bytes=bottleneck["buffer_bytes"],
+        duration_s=max(end.end_s for end in result.summary.ends),
+        sources=result.summary.flows,
+        rate_bps=float(bottleneck.rate_bps),
+        buffer_bytes=bottleneck.buffer_bytes,
         hotspots=tuple(_hotspot(entry) for entry in tree.get("hotspot", [])),
         set_point_bytes=None if set_point is None else base(set_point),
         queue_every_s=base(tree["record"]["queue_every"]),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qcnlab.errors import AnalysisError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from qcnlab.runs.summary import Summary
 
 FILE = "flow_level.toml"
 """What `benches/flow_level.py` measured."""
@@ -18,17 +18,12 @@ WHAT = (
 """What a run without packets is, in a few words."""
 
 
-def is_flow_level(summary: Mapping[str, Any]) -> bool:
-    """Return whether a run's summary is of a run without packets."""
-    return bool(summary.get("flow_level"))
-
-
-def require_packets(summary: Mapping[str, Any], what: str) -> None:
+def require_packets(summary: Summary, what: str) -> None:
     """Refuse what a run without packets has no answer to.
 
     Parameters
     ----------
-    summary : mapping
+    summary : Summary
         The run's summary.
     what : str
         What was asked for, as the subject of a sentence.
@@ -38,19 +33,19 @@ def require_packets(summary: Mapping[str, Any], what: str) -> None:
     AnalysisError
         If the run has no packets.
     """
-    if is_flow_level(summary):
+    if summary.flow_level:
         raise AnalysisError(
-            f"{what}: '{summary['scenario']}' ran at the flow level, without packets, and has "
+            f"{what}: '{summary.scenario}' ran at the flow level, without packets, and has "
             "completion times alone; run it without --flow-level"
         )
 
 
-def notes(summary: Mapping[str, Any]) -> list[str]:
+def notes(summary: Summary) -> list[str]:
     """Return what a reader of a run without packets should know, a sentence or more each.
 
     Parameters
     ----------
-    summary : mapping
+    summary : Summary
         The run's summary.
 
     Returns
@@ -58,7 +53,7 @@ def notes(summary: Mapping[str, Any]) -> list[str]:
     list of str
         Nothing for a run of packets.
     """
-    return [WHAT, off_packets()] if is_flow_level(summary) else []
+    return [WHAT, off_packets()] if summary.flow_level else []
 
 
 def off_packets() -> str:

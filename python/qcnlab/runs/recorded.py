@@ -11,6 +11,8 @@ from qcnlab.runs.tables import NAMES, Table
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from qcnlab.runs.summary import Summary
+
 
 class Recorded:
     """What all replications of one scenario left.
@@ -21,22 +23,24 @@ class Recorded:
     def __init__(
         self,
         config: str,
-        summary: dict[str, Any],
+        summary: Summary,
         meta: dict[str, Any],
         read: Callable[[str], Table],
         managed: Callable[[], str | None] = lambda: None,
+        tree: Callable[[], dict[str, Any]] | None = None,
     ) -> None:
         self._config = config
         self._summary = summary
         self._meta = meta
         self._read = read
         self._managed = managed
+        self._tree = tree
         self._tables: dict[str, Table] = {}
 
     @property
     def name(self) -> str:
         """The scenario's name."""
-        return str(self._summary["scenario"])
+        return self._summary.scenario
 
     @property
     def config(self) -> str:
@@ -45,21 +49,18 @@ class Recorded:
 
     @cached_property
     def tree(self) -> dict[str, Any]:
-        """The resolved scenario as values: `config`, parsed once."""
-        return tomllib.loads(self._config)
+        """The resolved scenario as values: the core's own, or `config` of a folder, parsed once."""
+        return self._tree() if self._tree else tomllib.loads(self._config)
 
     @property
-    def summary(self) -> dict[str, Any]:
-        """Scenario, hash, seed, scheme, `ends`, `metrics` and `counters`, as in `summary.json`.
+    def summary(self) -> Summary:
+        """What was run, how each replication ended, metrics and counters.
 
-        `summary["ends"]` has, for each replication, `end_s` and `why` the run ended then:
-        `"duration"`, `"drained"` or `"deadlock"`; of a deadlock also `circle`, the stopped ports,
-        each waiting for the next and the last for the first, and `closed_s`, when the last of them
-        was stopped.
-
-        `summary["metrics"][name]` has `unit`, `median`, `min`, `max` over the replications and
-        `values`, one per replication; a value is `None` where a replication has none (it never
-        recovered, there was no hotspot). Equal for equal scenario, seed and replications.
+        An object whose attributes are the keys of `summary.json`: ``summary.seed``,
+        ``summary.ends[0].why``, ``summary.metrics["jain"].median``,
+        ``summary.counters.frames_sent``. `summary.to_dict()` returns what JSON holds, and
+        `summary.lacks` names what the version that ran an older folder did not have. Equal for
+        equal scenario, seed and replications.
         """
         return self._summary
 

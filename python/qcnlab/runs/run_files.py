@@ -20,6 +20,8 @@ from qcnlab.runs.tables import NAMES, Table
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from qcnlab.runs.summary import Summary
+
 FORMAT = 3
 """Version of the run folder's layout, kept in `meta.json`."""
 MANAGED = "managed.json"
@@ -28,21 +30,6 @@ WHOLE = ("config.toml", "summary.json", "meta.json")
 """The files without which a folder is none of a run, beside its tables."""
 FILES = frozenset((*WHOLE, MANAGED, *(f"{name}.parquet" for name in NAMES)))
 """The files of a run folder whose checksums are kept."""
-SUMMARY: dict[str, Any] = {
-    "scenario": str,
-    "title": str,
-    "hash": str,
-    "seed": int,
-    "replications": int,
-    "scheme": str,
-    "preset": str | None,
-    "flows": int,
-    "ends": list,
-    "bottleneck": dict,
-    "metrics": dict,
-    "counters": dict,
-}
-"""The keys of `summary.json` and the types of their values."""
 MOST_OWN = 50_000
 """Values of the largest table that our own writer takes."""
 OTHERS = {
@@ -73,8 +60,8 @@ def check_files(path: Path) -> None:
     raise FolderError(message)
 
 
-def check_contents(config: str, summary: Any) -> None:
-    """Raise `ValueError` unless both have what is read of them, in the types it is read as."""
+def read_config(config: str) -> dict[str, Any]:
+    """Return the values of a resolved scenario; raise `ValueError` if it is none."""
     try:
         tree = tomllib.loads(config)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -82,24 +69,7 @@ def check_contents(config: str, summary: Any) -> None:
     missing = [key for key in ("duration", "topology", "scheme", "record") if key not in tree]
     if missing:
         raise ValueError(f"config.toml has no {missing[0]}")
-    if not isinstance(summary, dict):
-        raise ValueError("summary.json is no object")
-    for key, kind in SUMMARY.items():
-        if not isinstance(summary.get(key), kind):
-            raise ValueError(f"summary.json has no {key}, or not as it should be")
-    for name, metric in summary["metrics"].items():
-        if not _is_metric(metric, summary["replications"]):
-            raise ValueError(f"summary.json: metric {name} is not as it should be")
-
-
-def _is_metric(metric: Any, replications: int) -> bool:
-    if not isinstance(metric, dict) or not isinstance(metric.get("unit"), str):
-        return False
-    values = metric.get("values")
-    if not isinstance(values, list) or len(values) != replications:
-        return False
-    numbers = [metric.get(key) for key in ("median", "min", "max")]
-    return all(each is None or isinstance(each, int | float) for each in (*numbers, *values))
+    return tree
 
 
 def write_table(path: Path, table: Table) -> None:
@@ -189,17 +159,17 @@ def _command() -> list[str]:
 
 
 def meta_of(
-    summary: dict[str, Any], units: dict[str, dict[str, str]], wall_s: float, cpu_s: float
+    summary: Summary, units: dict[str, dict[str, str]], wall_s: float, cpu_s: float
 ) -> dict[str, Any]:
     """Return what `meta.json` holds of a run that this process made."""
     from importlib.metadata import version
 
     return {
         "format": FORMAT,
-        "scenario": summary["scenario"],
-        "hash": summary["hash"],
-        "seed": summary["seed"],
-        "replications": summary["replications"],
+        "scenario": summary.scenario,
+        "hash": summary.hash,
+        "seed": summary.seed,
+        "replications": summary.replications,
         "versions": {
             "qcnlab": _core.__version__,
             "python": platform.python_version(),

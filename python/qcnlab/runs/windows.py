@@ -53,8 +53,8 @@ def in_window(
     AnalysisError
         The metric is unknown or has no window, the window is empty, or a limit is missing.
     """
-    known, port = facts(result), str(result.summary["bottleneck"]["port"])
-    count = int(result.summary["replications"])
+    known, port = facts(result), result.summary.bottleneck.port
+    count = result.summary.replications
     queues = by_replication(at_port(result.table("queues").to_polars(), port))
     bins = by_replication(of_flows(result.table("throughput").to_polars(), flows))
     drops = by_replication(in_network(at_port(result.table("drops").to_polars(), port)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import textwrap
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
@@ -19,7 +19,7 @@ from qcnlab.printing import text
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from qcnlab.metrics import Metric
+    from qcnlab.metrics import Metric, MetricValues
     from qcnlab.sweeps.grid import Axis
 
 MOST_TICKS = 9
@@ -54,7 +54,7 @@ class Swept(Protocol):
     def replications_in_words(self) -> str:
         """The number of replications, in words."""
 
-    def over(self, point: int, metric: str) -> dict[str, Any]:
+    def over(self, point: int, metric: str) -> MetricValues:
         """Return median, range and values of a metric at a point."""
 
     def deadlocks(self, point: int) -> list[int]:
@@ -87,9 +87,9 @@ def sweep_figure(sweep: Swept, metric: str) -> Figure:
             _line(plane, shifted, points, color, label, marks, joined=ordered)
             bound |= "^" in marks
             stood |= "s" in marks
-            lows += [each["min"] for each in points if each["min"] is not None]
-            some |= any(_lacks(each) and each["median"] is not None for each in points)
-            none |= any(each["median"] is None for each in points)
+            lows += [each.min for each in points if each.min is not None]
+            some |= any(_lacks(each) and each.median is not None for each in points)
+            none |= any(each.median is None for each in points)
         _first_axis(plane, axes[0], at)
         _metric_axis(plane, lows, known)
         if len(axes) == 2:
@@ -126,7 +126,7 @@ def _positions(axis: Axis) -> list[float]:
 def _line(
     plane: Axes,
     at: list[float],
-    points: list[dict[str, Any]],
+    points: list[MetricValues],
     color: str,
     label: str,
     marks: list[str],
@@ -134,11 +134,11 @@ def _line(
     joined: bool,
 ) -> None:
     order = sorted(range(len(at)), key=lambda i: at[i])
-    shown = [i for i in order if points[i]["median"] is not None]
+    shown = [i for i in order if points[i].median is not None]
     x = [at[i] for i in shown]
-    y = [points[i]["median"] for i in shown]
-    low = [points[i]["min"] for i in shown]
-    high = [points[i]["max"] for i in shown]
+    y = [value for i in shown if (value := points[i].median) is not None]
+    low = [value for i in shown if (value := points[i].min) is not None]
+    high = [value for i in shown if (value := points[i].max) is not None]
     plane.plot(x, y, color=color, lw=1.0 if joined else 0, label=None if not joined else label)
     if not joined:
         plane.plot([], [], color=color, ls="none", marker="o", ms=4, label=label)
@@ -162,13 +162,13 @@ def _line(
                 mfc=face,
                 mec=color,
             )
-    gone = [at[i] for i in order if points[i]["median"] is None]
+    gone = [at[i] for i in order if points[i].median is None]
     top = plane.get_xaxis_transform()
     plane.plot(gone, [0.97] * len(gone), ls="none", marker="x", ms=5, mec=color, transform=top)
 
 
-def _lacks(points: dict[str, Any]) -> bool:
-    return any(value is None for value in points["values"])
+def _lacks(metric: MetricValues) -> bool:
+    return None in metric.values
 
 
 def _first_axis(plane: Axes, axis: Axis, at: list[float]) -> None:

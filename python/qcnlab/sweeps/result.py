@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from functools import cached_property
 from itertools import accumulate
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from qcnlab import catalogue
 from qcnlab.errors import AnalysisError, scenario_error
 from qcnlab.files.folders import write_sums, write_whole
-from qcnlab.metrics import having, texts
+from qcnlab.metrics import MetricValues, having, texts
 from qcnlab.printing import text
 from qcnlab.runs import intervals
 from qcnlab.runs.tables import Table
@@ -72,7 +71,7 @@ class Sweep:
     <Sweep one-source-into-9g-rtt10us: topology.rtt (2), 4 runs>
     >>> swept.to_polars()["topology.rtt_s"].to_list()
     [1e-05, 1e-05, 4e-05, 4e-05]
-    >>> swept.over(1, "drops")["median"]
+    >>> swept.over(1, "drops").median
     0.0
     """
 
@@ -204,13 +203,15 @@ class Sweep:
                 {
                     "values": dict(zip(self.vary, values, strict=True)),
                     "runs": self.runs[point],
-                    "metrics": {name: self.over(point, name) for name in self._known["metrics"]},
+                    "metrics": {
+                        name: self.over(point, name).to_dict() for name in self._known["metrics"]
+                    },
                 }
                 for point, values in self._points()
             ],
         }
 
-    def over(self, point: int, metric: str) -> dict[str, Any]:
+    def over(self, point: int, metric: str) -> MetricValues:
         """Return a metric at a point, over its replications.
 
         Parameters
@@ -222,7 +223,7 @@ class Sweep:
 
         Returns
         -------
-        dict
+        MetricValues
             `unit`, `median`, `min`, `max` and `values`, one for each replication; `None` where
             there is none.
 
@@ -239,14 +240,7 @@ class Sweep:
             raise IndexError(f"there is no point {point} among {count}")
         column = self._column(metric)[self._starts[point] : self._starts[point + 1]].tolist()
         values = [None if value != value else value for value in column]
-        known = [value for value in values if value is not None]
-        return {
-            "unit": catalogue.metrics()[index].unit,
-            "median": median(known) if known else None,
-            "min": min(known, default=None),
-            "max": max(known, default=None),
-            "values": values,
-        }
+        return MetricValues.of(catalogue.metrics()[index].unit, values)
 
     def interval(self, point: int, metric: str, level: float = intervals.LEVEL) -> Interval:
         """Return the confidence interval of a metric's median at a point.
@@ -270,7 +264,7 @@ class Sweep:
         MissingPackage
             Without scipy.
         """
-        return intervals.of_median(self.over(point, metric)["values"], level)
+        return intervals.of_median(self.over(point, metric).values, level)
 
     def difference(
         self, point: int, base: int, metric: str, level: float = intervals.LEVEL
@@ -300,7 +294,7 @@ class Sweep:
         """
         if "seed" in self.vary:
             raise AnalysisError("points of different seeds have no pairs of replications")
-        one, other = (self.over(each, metric)["values"] for each in (point, base))
+        one, other = (self.over(each, metric).values for each in (point, base))
         pairs = min(len(one), len(other))
         return intervals.of_difference(one[:pairs], other[:pairs], level)
 
@@ -411,7 +405,7 @@ class Sweep:
 
     def _reached(self, precision: Precision) -> str:
         """Return in words where the stated precision was not reached."""
-        values = [self.over(point, precision.metric)["values"] for point in range(len(self.runs))]
+        values = [self.over(point, precision.metric).values for point in range(len(self.runs))]
         short = [point for point, each in enumerate(values) if not precision.reached(each)]
         wanted = f"{precision}, with {precision.least} to {precision.most} replications"
         if not short:
@@ -483,7 +477,7 @@ class Sweep:
         IndexError
             If there is no such point.
         """
-        values = self.over(point, "deadlock_ms")["values"]
+        values = self.over(point, "deadlock_ms").values
         return [replication for replication, value in enumerate(values) if value is not None]
 
     def is_lower_bound(self, point: int, metric: str) -> bool:
@@ -507,7 +501,7 @@ class Sweep:
             If there is no such point.
         """
         count = texts("at_least_if").get(metric)
-        return count is not None and bool(self.over(point, count)["max"])
+        return count is not None and bool(self.over(point, count).max)
 
     def _cell(self, point: int, name: str, level: float | None = None) -> str:
         at_least = self.is_lower_bound(point, name)
@@ -521,15 +515,15 @@ class Sweep:
         bounded = any(name in texts("at_least_if") for name in shown)
         for point in range(points):
             left, stood = self.over(point, "unfinished"), self.deadlocks(point)
-            some = bounded and "unfinished" not in shown and left["max"]
+            some = bounded and "unfinished" not in shown and left.max
             unfinished.append(text.spread(left, "unfinished") if some else "")
             many = f"{len(stood)} of {self.runs[point]}, " if self.runs[point] > 1 else ""
-            first = self.over(point, "deadlock_ms")["min"]
-            deadlock.append(f"{many}at {text.number(first)} ms" if stood else "")
+            first = self.over(point, "deadlock_ms").min
+            deadlock.append("" if first is None else f"{many}at {text.number(first)} ms")
         precision = self.precision
         reached = [""] * points
         if precision is not None:
-            values = [self.over(point, precision.metric)["values"] for point in range(points)]
+            values = [self.over(point, precision.metric).values for point in range(points)]
             reached = [f"{told(precision, each)} of {len(each)}" for each in values]
         return {"unfinished": unfinished, "deadlock": deadlock, "precision": reached}
 

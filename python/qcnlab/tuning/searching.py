@@ -341,7 +341,7 @@ def judged(
     names = dict.fromkeys([*(goal.metric for goal in goals), *beside])
     points = range(known["conditions"])
     metrics: dict[str, Runs] = {
-        name: [swept.over(point, name)["values"] for point in points] for name in names
+        name: [swept.over(point, name).values for point in points] for name in names
     }
     scores = tuple(each.score(metrics[each.metric], known["mean"]) for each in objectives)
     violation = sum((each.violation(metrics[each.metric]) for each in constraints), 0.0)

@@ -126,7 +126,7 @@ def _results(
     """Write what a run gave; return its flows."""
     import polars as pl
 
-    count = int(result.summary["replications"])
+    count = result.summary.replications
     if replication >= count:
         raise FormatError(f"--replication {replication}: the run has 0 to {count - 1}")
 
