@@ -57,7 +57,7 @@ PHASES = {
     "schemes": r"crates/schemes/",
     "records": (
         r"sim/src/(recorder|trace|audit|departure|engine/(recording|sampling|finish|ending|capturing))\.rs"
-        r"|crates/lab/"
+        r"|crates/(lab|scenario|network|traffic)/"
     ),
     "units": r"crates/units/",
     "standard library": r"/library/|rustc/",

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-CARGO = ("cargo", "test", "--release", "--quiet", "-p", "qcnlab-lab")
+CARGO = ("cargo", "test", "--release", "--quiet", "-p")
 
 
 @dataclass(frozen=True)
@@ -29,19 +29,23 @@ class Part:
 
 
 PARTS = {
-    "schema": Part((*CARGO, "--test", "schema"), ("scenarios/qcnlab.schema.json",)),
+    "schema": Part(
+        (*CARGO, "qcnlab-scenario", "--test", "schema"), ("scenarios/qcnlab.schema.json",)
+    ),
     "digests": Part(
-        (*CARGO, "--test", "digests"),
+        (*CARGO, "qcnlab-lab", "--test", "digests"),
         ("crates/lab/tests/digests.txt",),
         "results have changed: docs/reference/changed-results.md says why",
     ),
     "hotspot": Part(
-        (*CARGO, "--test", "hotspot"),
+        (*CARGO, "qcnlab-lab", "--test", "hotspot"),
         ("crates/lab/tests/hotspot.txt",),
         "results have changed: docs/reference/changed-results.md says why",
     ),
-    "refusals": Part((*CARGO, "--test", "refusals"), ("crates/lab/tests/refusals",)),
-    "mib": Part((*CARGO, "--lib", "mib"), ("docs/reference/mib.md",)),
+    "refusals": Part(
+        (*CARGO, "qcnlab-scenario", "--test", "refusals"), ("crates/scenario/tests/refusals",)
+    ),
+    "mib": Part((*CARGO, "qcnlab-lab", "--lib", "mib"), ("docs/reference/mib.md",)),
     "schemes": Part(
         (sys.executable, "-m", "qcnlab.commands.pages", "docs/schemes"), ("docs/schemes",)
     ),

@@ -71,7 +71,7 @@ def test_the_rooms_of_the_architecture_exist() -> None:
 
 
 def test_renamed_keys_stand_in_the_history() -> None:
-    source = (ROOT / "crates/lab/src/scenario/renamed.rs").read_text(encoding="utf-8")
+    source = (ROOT / "crates/scenario/src/renamed.rs").read_text(encoding="utf-8")
     keys, kinds = source.split("FORMER_TRAFFIC", 1)
     renamed = re.findall(r'\("[^"]*", "(\w+)", "(\w+)"\)', keys)
     former = re.findall(r'\("(\w+)", "\w+", "(\w+)"\)', kinds)

@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 
 CRATES = Path(__file__).parent.parent / "crates"
+# What tests of a crate may use beside: they run what the crate describes.
+IN_TESTS = {"lab": {"theory"}, "conform": {"lab"}, "live": {"conform"}}
 # What each crate may use: layers below its own.
 MAY_USE = {
     "units": set(),
@@ -25,11 +27,18 @@ MAY_USE = {
     "sim": {"schemes", "units"},
     "fluid": {"schemes", "units"},
     "shares": {"units"},
-    "lab": {"sim", "shares", "schemes", "wire", "capture", "units"},
-    "conform": {"lab", "schemes", "capture", "wire", "units"},
-    "live": {"conform", "lab", "sim", "schemes", "capture", "wire", "units"},
-    "py": {"lab", "fluid", "conform", "live"},
-    "wasm": {"lab"},
+    "network": {"shares", "units"},
+    "traffic": {"network", "sim", "schemes", "capture", "wire", "units"},
+    "scenario": {"traffic", "network", "sim", "schemes", "units"},
+    "theory": {"scenario", "network", "sim", "schemes", "units"},
+    "lab": {
+        *("scenario", "traffic", "network", "shares"),
+        *("sim", "schemes", "capture", "wire", "units"),
+    },
+    "conform": {"scenario", "schemes", "capture", "wire", "units"},
+    "live": {"lab", "scenario", "sim", "schemes", "capture", "wire", "units"},
+    "py": {"lab", "theory", "scenario", "network", "capture", "fluid", "conform", "live"},
+    "wasm": {"lab", "theory", "scenario"},
 }
 NAMES = sorted(manifest.parent.name for manifest in CRATES.glob("*/Cargo.toml"))
 
@@ -170,9 +179,21 @@ def test_no_modules_use_each_other_in_a_circle(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_crate_uses_only_those_below_it(name: str) -> None:
     manifest = tomllib.loads((CRATES / name / "Cargo.toml").read_text(encoding="utf-8"))
-    tables = [manifest.get(f"{kind}dependencies", {}) for kind in ("", "dev-", "build-")]
-    ours = {key for table in tables for key in table if key.startswith("qcnlab-")}
-    assert {key.removeprefix("qcnlab-") for key in ours} <= MAY_USE[name]
+
+    def ours(kind: str) -> set[str]:
+        keys = manifest.get(f"{kind}dependencies", {})
+        return {key.removeprefix("qcnlab-") for key in keys if key.startswith("qcnlab-")}
+
+    assert ours("") | ours("build-") <= MAY_USE[name]
+    assert ours("dev-") <= MAY_USE[name] | IN_TESTS.get(name, set())
+
+
+def test_the_layers_stand_from_the_lowest_to_the_highest() -> None:
+    below: set[str] = set()
+    for name, used in MAY_USE.items():
+        assert used <= below, f"{name} uses what stands above it"
+        below.add(name)
+    assert below == set(NAMES)
 
 
 def test_a_circle_is_named(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 FILE = ROOT / "scenarios" / "qcnlab.schema.json"
 SCHEMA = Draft202012Validator(json.loads(FILE.read_text(encoding="utf-8")))
-REFUSALS = ROOT / "crates" / "lab" / "tests" / "refusals"
+REFUSALS = ROOT / "crates" / "scenario" / "tests" / "refusals"
 BEYOND = {
     "names of hosts, switches, links and ports": (
         r"matches no|has no (port|link|host|switch) |no host of|no (way|link) |is a (switch|host)"

@@ -44,4 +44,4 @@ def test_casts_are_counted_where_they_are_code() -> None:
     assert casts(text + "#[cfg(test)]\nmod tests {\n    f as usize\n}\n") == 3
     assert of_tests(Path("crates/lab/src/metrics/collective/tests.rs"))
     assert of_tests(Path("crates/schemes/src/testing/laws.rs"))
-    assert not of_tests(Path("crates/lab/src/topology/routes.rs"))
+    assert not of_tests(Path("crates/network/src/topology/routes.rs"))

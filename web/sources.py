@@ -9,7 +9,10 @@ import hashlib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-CRATES = ("units", "schemes", "wire", "capture", "sim", "lab", "wasm")
+CRATES = (
+    *("units", "schemes", "wire", "capture", "sim", "shares"),
+    *("network", "traffic", "scenario", "theory", "lab", "wasm"),
+)
 PAGE = ("index.html", "vite.config.js", "NOTICE", "package-lock.json")
 
 

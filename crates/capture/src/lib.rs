@@ -1,7 +1,7 @@
 //! Captures of Ethernet frames: writes pcapng, reads pcapng and classic pcap, as a stream and in bounded memory.
 //!
-//! The crate knows files, not frames: what the octets of a frame mean is `qcnlab-wire`'s. It opens nothing; readers
-//! and writers are handed in.
+//! The crate knows files; of a frame it reads the [head](Header) alone, which may be all that was kept. What its other octets
+//! mean is `qcnlab-wire`'s. It opens nothing; readers and writers are handed in.
 //!
 //! The formats are those of draft-ietf-opsawg-pcapng and draft-ietf-opsawg-pcap. No crate is used for them: `pcap-file`
 //! 2.0 takes every stamp for nanoseconds whatever the interface says and needs two generations of syn; its 3.0 is a
@@ -11,13 +11,17 @@
 #![forbid(unsafe_code)]
 
 mod blocks;
+mod comments;
 mod error;
+mod header;
 mod options;
 mod reader;
 mod source;
 mod writer;
 
+pub use comments::{LINK_COMMENT, STAMPS_COMMENT};
 pub use error::CaptureError;
+pub use header::{FrameKind, Header, HeaderCut};
 pub use reader::{CaptureReader, CapturedFrame};
 pub use writer::{CaptureWriter, FrameToWrite, Section, frame_block_len};
 

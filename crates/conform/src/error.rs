@@ -1,7 +1,7 @@
 //! Why a capture cannot be judged at all.
 
 use qcnlab_capture::CaptureError;
-use qcnlab_lab::header::HeaderCut;
+use qcnlab_capture::HeaderCut;
 use std::io;
 
 /// What is wrong with a capture or with what was asked of it.

@@ -3,7 +3,7 @@
 use super::error::ConformError;
 use super::sequence::{FrameNumber, Loss, Sequences};
 use qcnlab_capture::{CaptureReader, CapturedFrame, Direction, Interface, InterfaceId};
-use qcnlab_lab::header::{FrameKind, Header};
+use qcnlab_capture::{FrameKind, Header};
 use qcnlab_units::{BitRate, Span};
 use qcnlab_wire::{MacAddress, Payload};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -210,13 +210,13 @@ impl Survey {
 
     /// Whether qcnlab wrote the capture, whose frames have no FCS and whose interfaces tell the delay of their links.
     pub(super) fn is_ours(&self) -> bool {
-        self.interfaces.iter().any(|interface| interface.comment.starts_with(qcnlab_lab::STAMPS_COMMENT))
+        self.interfaces.iter().any(|interface| interface.comment.starts_with(qcnlab_capture::STAMPS_COMMENT))
     }
 
     /// The delay of a link, where the interface tells it.
     pub(super) fn delay(&self, InterfaceId(id): InterfaceId) -> Option<Span> {
         let comment = &self.interfaces.get(id as usize)?.comment;
-        let (_, rest) = comment.split_once(qcnlab_lab::LINK_COMMENT)?;
+        let (_, rest) = comment.split_once(qcnlab_capture::LINK_COMMENT)?;
         let (ns, _) = rest.split_once(" ns")?;
         ns.trim().parse().ok().map(Span::from_ns)
     }

@@ -2,7 +2,7 @@
 
 use super::error::ConformError;
 use super::tolerances::ConformOptions;
-use qcnlab_lab::Scenario;
+use qcnlab_scenario::Scenario;
 use qcnlab_schemes::family::qcn::{QcnCpParams, QcnRpParams};
 use qcnlab_schemes::parts::sampling::Sampling;
 use qcnlab_schemes::registry::{Config, catalogue};

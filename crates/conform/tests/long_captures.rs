@@ -3,7 +3,8 @@
 
 use peak_alloc::PeakAlloc;
 use qcnlab_conform::{ConformOptions, conform_cp, conform_rp};
-use qcnlab_lab::{CaptureOptions, Control, Options, Scenario, run_captured};
+use qcnlab_lab::{CaptureOptions, Control, Options, run_captured};
+use qcnlab_scenario::Scenario;
 use std::path::PathBuf;
 
 #[global_allocator]

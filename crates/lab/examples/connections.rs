@@ -4,7 +4,8 @@
 //! of congestion windows and of octets in flight over all samples and connections. For comparisons with other
 //! implementations.
 
-use qcnlab_lab::{Control, Options, Scenario, run};
+use qcnlab_lab::{Control, Options, run};
+use qcnlab_scenario::Scenario;
 use qcnlab_units::Instant;
 use serde_json::{Value, json};
 use std::error::Error;

@@ -5,7 +5,8 @@
 //! events are arrivals and ends of flows. A bare program around the
 //! engine, for profilers, peers and instruction counts.
 
-use qcnlab_lab::{Control, Options, Scenario, run};
+use qcnlab_lab::{Control, Options, run};
+use qcnlab_scenario::Scenario;
 use std::error::Error;
 use std::process::ExitCode;
 

@@ -6,7 +6,7 @@ use crate::fabric::Fabric;
 use crate::metrics::{self, Meter};
 use crate::outcome::Outcome;
 use crate::replication::Replication;
-use crate::scenario::{Draw, PortDefence, Scenario};
+use qcnlab_scenario::{Draw, PortDefence, Scenario};
 use qcnlab_sim::{Finished, Plan};
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 use crate::capture_fault::CaptureFault;
 use crate::estimate::MemoryShortage;
 use crate::flow_level_fault::NoFlowLevel;
-use crate::scenario::ScenarioError;
+use qcnlab_scenario::ScenarioError;
 use qcnlab_schemes::foreign::Failure;
 use qcnlab_sim::{ReplayError, Violation};
 

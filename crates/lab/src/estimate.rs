@@ -5,8 +5,8 @@
 
 #[cfg(feature = "files")]
 use crate::available::available;
-use crate::scenario::{Counts, Scenario};
 use crate::tasks::{Options, Task};
+use qcnlab_scenario::{Counts, Scenario};
 use qcnlab_schemes::Signal;
 use qcnlab_units::Span;
 use std::num::NonZero;

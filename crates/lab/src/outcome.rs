@@ -2,7 +2,7 @@
 
 use crate::metrics::{CollectiveRun, METRICS};
 use crate::replication::Replication;
-use crate::scenario::Scenario;
+use qcnlab_scenario::Scenario;
 use qcnlab_sim::{Counters, Ending, Finished};
 use serde_json::{Map, Value, json};
 

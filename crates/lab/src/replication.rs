@@ -3,9 +3,9 @@
 use crate::clock::CpuClock;
 use crate::error::RunError;
 use crate::fabric::Fabric;
-use crate::foreign::RunId;
 use crate::metrics::{self, Meter};
-use crate::scenario::Scenario;
+use crate::run_id::RunId;
+use qcnlab_scenario::Scenario;
 use qcnlab_schemes::foreign;
 use qcnlab_sim::{Control, Engine, Finished, Halt, Plan, Sink, Trace};
 use std::sync::Arc;

@@ -6,9 +6,9 @@
 use crate::error::RunError;
 use crate::estimate::Estimate;
 use crate::outcome::Outcome;
-use crate::scenario::Scenario;
 use crate::tasks::{Options, all_tasks};
 use crate::workers::run_each;
+use qcnlab_scenario::Scenario;
 use qcnlab_sim::Control;
 use std::sync::OnceLock;
 

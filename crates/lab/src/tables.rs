@@ -1,12 +1,12 @@
 //! Traces as tables: named columns with units, all replications one after the other.
 
 use crate::fabric::{Fabric, Shares};
-use crate::flows::Alone;
 use crate::metrics::{self, Completion, METRICS};
 use crate::outcome::Outcome;
 use crate::replication::Replication;
 use qcnlab_schemes::SignalKind;
 use qcnlab_sim::{DropKind, FlowTally, RoceTally, TcpTally, Trace};
+use qcnlab_traffic::Alone;
 use qcnlab_units::{Instant, Span};
 use std::sync::Arc;
 

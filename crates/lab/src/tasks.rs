@@ -1,6 +1,6 @@
 //! Replications of scenarios as a list of tasks.
 
-use crate::scenario::Scenario;
+use qcnlab_scenario::Scenario;
 
 /// How to run.
 #[derive(Clone, Copy, Debug, Default)]

@@ -2,7 +2,8 @@
 //! until their octets reach the burst, and the next may go when all of them would have gone at the limiter's rate.
 
 use proptest::prelude::*;
-use qcnlab_lab::{Control, Data, Options, Scenario, run};
+use qcnlab_lab::{Control, Data, Options, run};
+use qcnlab_scenario::Scenario;
 
 /// The picosecond at which each frame has left the switch, up to `end`: one source at 10 Gb/s, a limiter of 1 Gb/s,
 /// a link of 5 ms, a switch.

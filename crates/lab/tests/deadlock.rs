@@ -2,7 +2,9 @@
 
 use proptest::prelude::*;
 use qcnlab_lab::units::{Instant, Span};
-use qcnlab_lab::{Control, DeadlockQuestion, Ending, METRICS, Options, Outcome, Scenario, run};
+use qcnlab_lab::{Control, Ending, METRICS, Options, Outcome, run};
+use qcnlab_scenario::Scenario;
+use qcnlab_theory::{DeadlockQuestion, DeadlockReport};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -120,7 +122,7 @@ fn a_circle_of_routes_with_two_links_down_stops_a_run() {
         let text = LEAVES.replace("FAILURES\n", &failures);
         let scenario = Scenario::parse(text.trim_start(), "leaves.toml").unwrap_or_else(|error| panic!("{error}"));
         let question = DeadlockQuestion { failures: 1, ..DeadlockQuestion::default() };
-        let report = scenario.deadlock(question, || true).expect("it goes on");
+        let report = DeadlockReport::of(&scenario, question, || true).expect("it goes on");
         let done = run(&[scenario], &Options::default(), &Control::default()).unwrap_or_else(|error| panic!("{error}"));
         let ending = done[0].replications[0].done.ending.clone();
         (report, ending)
@@ -201,7 +203,7 @@ proptest! {
         let pairs: BTreeSet<(u32, u32)> = ring.chain(others).collect();
         let text = drawn(&joined, &pairs, down.map(|link| joined[link]), multipath);
         let scenario = Scenario::parse(&text, "drawn.toml").unwrap_or_else(|error| panic!("{error}"));
-        let report = scenario.deadlock(DeadlockQuestion { failures: 0, ..DeadlockQuestion::default() }, || true).unwrap();
+        let report = DeadlockReport::of(&scenario, DeadlockQuestion { failures: 0, ..DeadlockQuestion::default() }, || true).unwrap();
         let done = run(&[scenario], &Options::default(), &Control::default()).unwrap_or_else(|error| panic!("{error}"));
         RUNS[0].fetch_add(1, Ordering::Relaxed);
         if let Ending::Deadlock { circle, .. } = &done[0].replications[0].done.ending {

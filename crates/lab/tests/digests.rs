@@ -3,7 +3,8 @@
 //! `digests.txt` holds the lines as they were accepted, over one replication. A difference means "changed", never
 //! "wrong" or "right"; a line that may change needs an entry under **Changed results** in CHANGELOG.md.
 
-use qcnlab_lab::{Control, Options, Scenario, run, shipped};
+use qcnlab_lab::{Control, Options, run};
+use qcnlab_scenario::{Scenario, shipped};
 use std::fmt::Write;
 use std::path::Path;
 use std::{env, fs};

@@ -1,6 +1,7 @@
 //! Congestion notification domains at work: what edges, bridges outside and missing CN-TAGs do to flows.
 
-use qcnlab_lab::{Control, Options, Outcome, Scenario, run, shipped};
+use qcnlab_lab::{Control, Options, Outcome, run};
+use qcnlab_scenario::{Scenario, shipped};
 
 fn outcome(scenario: &Scenario) -> Outcome {
     let options = Options { replications: Some(1), jobs: Some(1), ..Options::default() };

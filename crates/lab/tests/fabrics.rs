@@ -1,6 +1,7 @@
 //! Runs of fabrics: what their tables and metrics say.
 
-use qcnlab_lab::{Control, Data, Options, Outcome, Scenario, run};
+use qcnlab_lab::{Control, Data, Options, Outcome, run};
+use qcnlab_scenario::Scenario;
 
 fn outcome(scenario: &Scenario, overrides: &[&str], replications: u32) -> Outcome {
     let scenario = scenario.with_overrides(overrides).unwrap_or_else(|error| panic!("{error}"));

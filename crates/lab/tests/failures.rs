@@ -1,6 +1,7 @@
 //! Links that fail while others are down, and routes that hear of it after a while.
 
-use qcnlab_lab::{Control, Options, Replication, Scenario, run};
+use qcnlab_lab::{Control, Options, Replication, run};
+use qcnlab_scenario::Scenario;
 
 /// From a to b over m, n or o, the first that is there; routes hear of a change 200.5 us later.
 const THREE_WAYS: &str = r#"

@@ -3,7 +3,8 @@
 //! Seeds are the scenarios' own. A claim is about the median unless it says "every run". Claims about SONAR,
 //! path-based notices and target-rate reduction in deck 000's hotspot stand in `published.rs`.
 
-use qcnlab_lab::{Control, METRICS, Options, Outcome, Scenario, run};
+use qcnlab_lab::{Control, METRICS, Options, Outcome, run};
+use qcnlab_scenario::Scenario;
 use std::sync::LazyLock;
 
 fn finish(scenarios: &[Scenario], replications: u32) -> Vec<Outcome> {

@@ -1,6 +1,7 @@
 //! Finite flows over TCP: completion times, slowdowns, and incast with and without congestion management.
 
-use qcnlab_lab::{Control, Options, Outcome, Scenario, run};
+use qcnlab_lab::{Control, Options, Outcome, run};
+use qcnlab_scenario::Scenario;
 
 const INCAST: &str = r#"
 title = "Incast over TCP"

@@ -1,7 +1,8 @@
 //! What is told of flows that end: their times, when arrivals stop, when a run drains, and what did not finish.
 
 use qcnlab_lab::units::{Instant, Span};
-use qcnlab_lab::{Control, Data, Ending, METRICS, Options, Outcome, Scenario, run};
+use qcnlab_lab::{Control, Data, Ending, METRICS, Options, Outcome, run};
+use qcnlab_scenario::Scenario;
 
 /// Three hosts at one switch, links of 10 Gb/s and 1 us.
 fn listed(flows: &str, keys: &str) -> String {

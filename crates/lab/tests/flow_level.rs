@@ -2,7 +2,8 @@
 //! and what they refuse and leave out.
 
 use qcnlab_lab::units::{Instant, Span};
-use qcnlab_lab::{Control, Data, Ending, METRICS, NoFlowLevel, Options, Outcome, RunError, Scenario, run};
+use qcnlab_lab::{Control, Data, Ending, METRICS, NoFlowLevel, Options, Outcome, RunError, run};
+use qcnlab_scenario::Scenario;
 
 const SWITCH: &str = "kind = \"switch\"\nhosts = 5\nrate = \"10 Gb/s\"\ndelay = \"1 us\"\n";
 

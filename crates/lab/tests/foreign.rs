@@ -1,7 +1,8 @@
 //! A scheme from outside the workspace: additive increase, multiplicative decrease, in the standard hotspot.
 
-use qcnlab_lab::foreign::{LoadError, install};
-use qcnlab_lab::{Control, METRICS, Options, Outcome, RunError, Scenario, Task, run, run_each};
+use qcnlab_lab::{Control, METRICS, Options, Outcome, RunError, Task, run, run_each};
+use qcnlab_scenario::Scenario;
+use qcnlab_scenario::foreign::{LoadError, install};
 use qcnlab_schemes::conformance::{self, CpStep, RpStep};
 use qcnlab_schemes::foreign::{Failure, ForeignCp, ForeignRp, ForeignScheme, Parameters, give_up, quantity};
 use qcnlab_schemes::params::{Scalar, Value};

@@ -1,6 +1,7 @@
 //! The largest frames: 65535 octets, the most that a 16-bit length holds, run; one octet more is refused.
 
-use qcnlab_lab::{Control, Options, Scenario, run};
+use qcnlab_lab::{Control, Options, run};
+use qcnlab_scenario::Scenario;
 
 const LARGE: &str = r#"
 title = "The largest frames"

@@ -2,7 +2,8 @@
 //! with a cell less.
 
 use proptest::prelude::*;
-use qcnlab_lab::headroom::{Memory, PausedLink, Worst};
+use qcnlab_lab::headroom::{Memory, Worst};
+use qcnlab_network::PausedLink;
 use qcnlab_units::{BitRate, Bytes, Span};
 
 /// 100 Gb/s, 40 m of fibre at 5 ns/m, frames of 9216 B in 20 B of preamble and gap.
@@ -22,7 +23,9 @@ const LINK: PausedLink = PausedLink {
 fn lost(link: &PausedLink, memory: Memory) -> Vec<u64> {
     let tight = Worst::of(link).takes();
     let runs = [link.headroom(), tight, tight.saturating_sub(Bytes::new(link.cell.get()))];
-    link.lost(&runs, memory).unwrap_or_else(|error| panic!("{error}\n{}", Worst::of(link).toml(tight, memory)))
+    Worst::of(link)
+        .lost(&runs, memory)
+        .unwrap_or_else(|error| panic!("{error}\n{}", Worst::of(link).toml(tight, memory)))
 }
 
 /// Three frames of 9236 B on the wire, a pause frame of 84 B, and twice 200 ns at 12.5 B/ns: 27 708 + 84 + 5000 = 32 792.

@@ -3,7 +3,8 @@
 //! The hotspot is deck 001's at RTT 40 us, for half a second, medians of three replications. `hotspot.txt` holds the table as it was
 //! accepted; a difference means "changed", never "right", and needs a line under **Changed results**.
 
-use qcnlab_lab::{Control, METRICS, Options, Outcome, Scenario, run};
+use qcnlab_lab::{Control, METRICS, Options, Outcome, run};
+use qcnlab_scenario::Scenario;
 use qcnlab_schemes::registry::{Config, catalogue};
 use qcnlab_units::Bytes;
 use std::fmt::Write;

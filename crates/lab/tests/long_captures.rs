@@ -3,7 +3,8 @@
 
 use peak_alloc::PeakAlloc;
 use qcnlab_capture::{CaptureWriter, FrameToWrite, Interface, Section};
-use qcnlab_lab::{Control, Options, Scenario, run};
+use qcnlab_lab::{Control, Options, run};
+use qcnlab_scenario::Scenario;
 use qcnlab_units::Instant;
 use std::fs::File;
 use std::io::BufWriter;

@@ -1,6 +1,7 @@
 //! Lossless means lossless: with the headroom of the formula nothing is discarded, with a frame less something is.
 
-use qcnlab_lab::{Control, Options, Scenario, run};
+use qcnlab_lab::{Control, Options, run};
+use qcnlab_scenario::Scenario;
 use qcnlab_schemes::{Dice, Purpose};
 
 /// What holds the frames up.

@@ -1,7 +1,8 @@
 //! What a run takes of memory, counted at the allocator: tests take turns.
 
 use peak_alloc::PeakAlloc;
-use qcnlab_lab::{Control, Estimate, MemoryShortage, Options, Part, RunError, Scenario, TABLES, run};
+use qcnlab_lab::{Control, Estimate, MemoryShortage, Options, Part, RunError, TABLES, run};
+use qcnlab_scenario::Scenario;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::Duration;

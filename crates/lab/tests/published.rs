@@ -3,7 +3,8 @@
 //! Every test runs the shipped scenario with its own seed and 20 replications. A row's claim is
 //! about the median unless it says "every run".
 
-use qcnlab_lab::{Control, METRICS, Options, Outcome, Scenario, run};
+use qcnlab_lab::{Control, METRICS, Options, Outcome, run};
+use qcnlab_scenario::Scenario;
 use std::sync::LazyLock;
 
 const REPLICATIONS: u32 = 20;

@@ -1,6 +1,7 @@
 //! Hosts that read slower than their link brings: what they hold, whom they stop, what is lost.
 
-use qcnlab_lab::{Control, Data, Options, Outcome, Scenario, run};
+use qcnlab_lab::{Control, Data, Options, Outcome, run};
+use qcnlab_scenario::Scenario;
 
 /// Three senders of 1 Gb/s in all, one receiver that reads 1 Gb/s behind a link of 10 Gb/s. What comes into the
 /// switch goes out at once; the receiver's memory is where frames wait when more is sent.

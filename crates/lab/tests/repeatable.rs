@@ -1,6 +1,7 @@
 //! The same scenario and seed give the same results, whatever the number of threads.
 
-use qcnlab_lab::{Control, Options, Outcome, RunError, Scenario, TABLES, Task, run, run_each, work_ps};
+use qcnlab_lab::{Control, Options, Outcome, RunError, TABLES, Task, run, run_each, work_ps};
+use qcnlab_scenario::Scenario;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 

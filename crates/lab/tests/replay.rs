@@ -1,7 +1,8 @@
 //! Captures that are replayed: what comes out of a run goes in again and gives the same; what cannot be replayed is
 //! refused with the key and the frame.
 
-use qcnlab_lab::{CaptureOptions, CapturedRows, Control, Options, Outcome, Scenario, run, run_captured};
+use qcnlab_lab::{CaptureOptions, CapturedRows, Control, Options, Outcome, run, run_captured};
+use qcnlab_scenario::Scenario;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 

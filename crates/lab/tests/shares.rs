@@ -1,6 +1,7 @@
 //! Metrics that are shares of a whole lie between 0 and 1.
 
-use qcnlab_lab::{Control, METRICS, Options, Outcome, Scenario, run, shipped};
+use qcnlab_lab::{Control, METRICS, Options, Outcome, run};
+use qcnlab_scenario::{Scenario, shipped};
 use qcnlab_units::Span;
 
 fn outcome(scenario: &Scenario, overrides: &[&str], replications: u32) -> Outcome {

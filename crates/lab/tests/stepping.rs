@@ -1,7 +1,8 @@
 //! A run in steps is the same run.
 
 use qcnlab_lab::units::{Instant, Span};
-use qcnlab_lab::{Control, Options, PortState, Scenario, SteppedRun, run};
+use qcnlab_lab::{Control, Options, PortState, SteppedRun, run};
+use qcnlab_scenario::Scenario;
 
 /// Advances in steps of `step`, looking at the ports after each; returns the digests and the last look.
 fn in_steps(scenario: &Scenario, step: Span) -> (String, Vec<PortState>) {

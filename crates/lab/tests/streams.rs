@@ -1,6 +1,7 @@
 //! Metrics are read from rows as they come: they are the same whether rows stay for tables or not.
 
-use qcnlab_lab::{Control, METRICS, Options, Outcome, Scenario, run};
+use qcnlab_lab::{Control, METRICS, Options, Outcome, run};
+use qcnlab_scenario::Scenario;
 
 /// Runs a shipped scenario once, with and without tables.
 fn both(name: &str, overrides: &[&str]) -> [Outcome; 2] {

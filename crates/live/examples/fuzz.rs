@@ -5,8 +5,9 @@
 //! checked. Each round is a network of its own, with another seed. Prints counters and memory of each round; ends with 1
 //! where a stream was damaged or stood still, or memory grew.
 
-use qcnlab_lab::{Control, Scenario};
+use qcnlab_lab::Control;
 use qcnlab_live::{Intruder, LiveOptions, LiveRun, prepare_process, run};
+use qcnlab_scenario::Scenario;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::Instant;

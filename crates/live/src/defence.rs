@@ -5,7 +5,7 @@
 //! neighbour is ready as well. It goes back when the neighbour has not been heard for its time to live. Time is passed
 //! in, and frames are handed over and taken.
 
-use qcnlab_lab::{DefenceMode, PortDefence};
+use qcnlab_scenario::{DefenceMode, PortDefence};
 use qcnlab_wire::{CnTlv, Codec, Frame, Lldp, MacAddress, Payload, Tlv};
 
 /// How often a port announces itself, ps: LLDP's interval while neighbours are new.

@@ -1,7 +1,8 @@
 //! Why there is no live run.
 
 use crate::sys::SysError;
-use qcnlab_lab::{RunError, ScenarioError};
+use qcnlab_lab::RunError;
+use qcnlab_scenario::ScenarioError;
 
 /// What a scenario has and the data plane has not.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -5,7 +5,7 @@ use crate::defence::DefendedPort;
 use crate::error::Unsupported;
 use crate::head::Conversation;
 use crate::port::PortShape;
-use qcnlab_lab::PortDefence;
+use qcnlab_scenario::PortDefence;
 use qcnlab_schemes::SignalKind;
 use qcnlab_schemes::registry::Config;
 use qcnlab_sim::{Plan, Traffic};

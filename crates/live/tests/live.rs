@@ -5,11 +5,12 @@ mod star;
 
 use qcnlab_capture::{CaptureReader, Direction, InterfaceId};
 use qcnlab_conform::{ConformOptions, conform_cp, conform_rp};
-use qcnlab_lab::{Control, Scenario};
+use qcnlab_lab::Control;
 use qcnlab_live::{
     CyclicThread, Finding, Intruder, KernelLimit, LimiterKind, LiveError, LiveOptions, LiveRun, examine,
     measure_stalls, run, write_capture,
 };
+use qcnlab_scenario::Scenario;
 use qcnlab_schemes::Signal;
 use qcnlab_sim::{Counters, FlowTally, Trace};
 use qcnlab_wire::{Codec, Frame, MacAddress, Payload, Tlv};

@@ -2,8 +2,9 @@
 
 mod star;
 
-use qcnlab_lab::{Control, Scenario};
+use qcnlab_lab::Control;
 use qcnlab_live::{LimiterKind, LiveError, LiveOptions, TrafficSource, run, stand};
+use qcnlab_scenario::Scenario;
 use qcnlab_schemes::registry::catalogue;
 use star::STAR;
 use std::path::PathBuf;

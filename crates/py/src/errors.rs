@@ -8,7 +8,9 @@ use pyo3::types::{PyDict, PyTuple, PyType};
 use qcnlab_conform::ConformError;
 use qcnlab_fluid::FluidError;
 use qcnlab_lab::schemes::foreign::Failure;
-use qcnlab_lab::{Fault, NoBottleneck, RowsError, RunError, ScenarioError, WindowError};
+use qcnlab_lab::{RowsError, RunError, WindowError};
+use qcnlab_scenario::{Fault, ScenarioError};
+use qcnlab_theory::NoBottleneck;
 use std::path::Path;
 
 static ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();

@@ -6,7 +6,6 @@ use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
-use qcnlab_lab::foreign::LoadError;
 use qcnlab_lab::schemes::foreign::{Failure, ForeignCp, ForeignNp, ForeignRp, Parameters, give_up, quantity};
 use qcnlab_lab::schemes::params::{Scalar, Value};
 use qcnlab_lab::schemes::{
@@ -15,6 +14,7 @@ use qcnlab_lab::schemes::{
     Signal, SignalKind, Stamp, TransportEvent,
 };
 use qcnlab_lab::units::{BitRate, Bytes, Instant, Span};
+use qcnlab_scenario::foreign::LoadError;
 use std::cell::RefCell;
 use std::sync::Arc;
 

@@ -6,13 +6,13 @@ use pyo3::prelude::*;
 
 /// Every combination of the assignments of some axes, applied to one scenario; the last axis varies fastest.
 #[pyclass(frozen, module = "qcnlab._core")]
-pub(crate) struct Grid(qcnlab_lab::Grid);
+pub(crate) struct Grid(qcnlab_scenario::Grid);
 
 #[pymethods]
 impl Grid {
     #[new]
     fn new(py: Python<'_>, base: &Scenario, before: Vec<String>, axes: Vec<Vec<String>>, after: Vec<String>) -> Grid {
-        Grid(py.detach(|| qcnlab_lab::Grid::new(&base.0, &before, &axes, &after)))
+        Grid(py.detach(|| qcnlab_scenario::Grid::new(&base.0, &before, &axes, &after)))
     }
 
     /// Checks the points at positions from `start` to before `stop`, of as many as there are points. Returns the
@@ -27,7 +27,7 @@ impl Grid {
     /// Of the scenario at each value of an axis, with the first value of each other one, the value of a key as JSON, and
     /// the hash if `hashed`. All points can be run.
     fn along(&self, py: Python<'_>, axis: usize, key: &str, hashed: bool) -> Vec<(Option<String>, Option<String>)> {
-        let told = |scenario: &qcnlab_lab::Scenario| (scenario.value(key), hashed.then(|| scenario.hash()));
+        let told = |scenario: &qcnlab_scenario::Scenario| (scenario.value(key), hashed.then(|| scenario.hash()));
         py.detach(|| self.0.along(axis, told))
     }
 
@@ -35,7 +35,7 @@ impl Grid {
     /// first point, the number of points, and the error.
     fn refusals(&self, py: Python<'_>, most: usize) -> (usize, Vec<(usize, usize, Py<PyAny>)>) {
         let (all, told) = py.detach(|| self.0.refusals(most));
-        let words = |of: qcnlab_lab::Refusal| {
+        let words = |of: qcnlab_scenario::Refusal| {
             (of.first, of.count, errors::of_scenario(py, &of.error).into_value(py).into_any())
         };
         (all, told.into_iter().map(words).collect())

@@ -2,8 +2,9 @@
 
 use crate::errors;
 use pyo3::prelude::*;
-use qcnlab_lab::headroom::{PausedLink, SHORTEST, headroom_json};
+use qcnlab_lab::headroom::headroom_json;
 use qcnlab_lab::units::{BitRate, Bytes, Span};
+use qcnlab_network::{PausedLink, SHORTEST};
 
 /// The headroom of a link, its terms and what runs lose with it, as JSON.
 #[pyfunction]

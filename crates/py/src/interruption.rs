@@ -7,7 +7,7 @@
 
 use pyo3::prelude::*;
 use qcnlab_lab::Control;
-use qcnlab_lab::foreign::RunId;
+use qcnlab_lab::RunId;
 use std::cell::OnceCell;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

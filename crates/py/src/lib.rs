@@ -52,7 +52,7 @@ mod _core {
     /// Every scheme, as JSON.
     #[pyfunction]
     fn schemes() -> String {
-        qcnlab_lab::schemes_json()
+        qcnlab_scenario::schemes_json()
     }
 
     /// The managed objects of a replication of a run, as JSON.
@@ -65,7 +65,7 @@ mod _core {
     /// Every scenario inside the package, as JSON.
     #[pyfunction]
     fn scenarios() -> String {
-        qcnlab_lab::scenarios_json()
+        qcnlab_scenario::scenarios_json()
     }
 
     /// Every metric with its definition, as JSON.
@@ -77,7 +77,7 @@ mod _core {
     /// Every named distribution of flow sizes, as JSON.
     #[pyfunction]
     fn sizes() -> String {
-        qcnlab_lab::sizes_json()
+        qcnlab_scenario::sizes_json()
     }
 
     /// Every metric that exists over a given window only, as JSON.
@@ -89,25 +89,25 @@ mod _core {
     /// A quantity with a unit as its number in octets, bit/s or s, with that unit; `None` for other text.
     #[pyfunction]
     fn quantity(text: &str) -> Option<(f64, &'static str)> {
-        qcnlab_lab::quantity(text)
+        qcnlab_scenario::quantity(text)
     }
 
     /// Every key of a scenario file, as JSON.
     #[pyfunction]
     fn parameters() -> String {
-        qcnlab_lab::parameters_json()
+        qcnlab_scenario::parameters_json()
     }
 
     /// The JSON Schema of a scenario file.
     #[pyfunction]
     fn schema() -> String {
-        qcnlab_lab::schema_json()
+        qcnlab_scenario::schema_json()
     }
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-        qcnlab_lab::foreign::install("python", super::foreign::load);
+        qcnlab_scenario::foreign::install("python", super::foreign::load);
         errors::add_to(module)
     }
 }

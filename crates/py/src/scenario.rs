@@ -2,7 +2,9 @@
 
 use crate::errors;
 use pyo3::prelude::*;
-use qcnlab_lab::{DeadlockQuestion, Estimate, Options, Part, Scenario as Inner};
+use qcnlab_lab::{Estimate, Options, Part};
+use qcnlab_scenario::Scenario as Inner;
+use qcnlab_theory::{Bottleneck, DeadlockQuestion, DeadlockReport};
 
 /// A checked, resolved, immutable scenario.
 #[pyclass(frozen, eq, module = "qcnlab._core")]
@@ -84,7 +86,9 @@ impl Scenario {
     }
 
     fn bottleneck(&self, py: Python<'_>) -> PyResult<String> {
-        self.0.bottleneck().map(|bottleneck| bottleneck.to_json()).map_err(|fault| errors::of_bottleneck(py, &fault))
+        Bottleneck::of(&self.0)
+            .map(|bottleneck| bottleneck.to_json())
+            .map_err(|fault| errors::of_bottleneck(py, &fault))
     }
 
     #[pyo3(signature = (failures, *, all_pairs = false, bounce = false, most_cases = 2000))]
@@ -98,7 +102,7 @@ impl Scenario {
     ) -> PyResult<String> {
         let question = DeadlockQuestion { failures, all_pairs, bounce, most_cases };
         let mut stopped = Ok(());
-        let report = self.0.deadlock(question, || {
+        let report = DeadlockReport::of(&self.0, question, || {
             stopped = py.check_signals();
             stopped.is_ok()
         });

@@ -14,15 +14,16 @@ pub use answers::{answer, answer_octets, input};
 pub use runs::{advance, csv, digests, end, forget, ports, recorded, start};
 
 use answers::{argument, give};
-use qcnlab_lab::Scenario;
+use qcnlab_scenario::Scenario;
+use qcnlab_theory::margins_json;
 use serde_json::{Value, json};
 
 /// Answers the catalogue: `scenarios`, `schemes`, `parameters` and `metrics`.
 #[unsafe(no_mangle)]
 pub extern "C" fn catalogue() -> u32 {
-    let lists = [qcnlab_lab::scenarios_json(), qcnlab_lab::schemes_json()];
+    let lists = [qcnlab_scenario::scenarios_json(), qcnlab_scenario::schemes_json()];
     let [scenarios, schemes] = lists;
-    let (parameters, metrics) = (qcnlab_lab::parameters_json(), qcnlab_lab::metrics_json());
+    let (parameters, metrics) = (qcnlab_scenario::parameters_json(), qcnlab_lab::metrics_json());
     give(Ok(format!(
         "{{\"scenarios\":{scenarios},\"schemes\":{schemes},\"parameters\":{parameters},\"metrics\":{metrics}}}"
     )))
@@ -51,7 +52,7 @@ pub extern "C" fn check() -> u32 {
 /// As [`check`]; answers the margins of the control loops behind a scenario.
 #[unsafe(no_mangle)]
 pub extern "C" fn margins() -> u32 {
-    give(scenario(&argument()).and_then(|scenario| scenario.margins_json().map_err(|why| why.to_string())))
+    give(scenario(&argument()).and_then(|scenario| margins_json(&scenario).map_err(|why| why.to_string())))
 }
 
 /// Reads a scenario from what JavaScript wrote.

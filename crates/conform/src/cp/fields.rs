@@ -1,7 +1,7 @@
 //! Fields of CNMs that say nothing of a queue: whether each is as the standard has it.
 
 use super::judge::{CpBreach, CpKind};
-use qcnlab_lab::header::Header;
+use qcnlab_capture::Header;
 use qcnlab_wire::{Cnm, Cpid, MacAddress, WireError};
 
 /// Each field of a CNM, and what it is held against; `None` where it is not judged.

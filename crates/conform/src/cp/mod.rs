@@ -20,7 +20,7 @@ use fields::FieldJudge;
 use judge::{CpJudge, CpKind, Forgiven, Sample};
 use ports::{PortLinks, SeenCpid, loss, own_cpid, ports};
 use qcnlab_capture::{CapturedFrame, Direction, InterfaceId};
-use qcnlab_lab::header::{FrameKind, Header};
+use qcnlab_capture::{FrameKind, Header};
 use qcnlab_wire::{Cpid, MacAddress, Payload};
 use queue::{Arrived, Departures, PortQueue, Queued, Quoted};
 use std::cmp::Reverse;

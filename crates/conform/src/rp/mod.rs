@@ -24,7 +24,7 @@ use super::tolerances::ConformOptions;
 use super::variants::{Variant, of_narrower_spread, of_reaction_point};
 use super::window::takes;
 use qcnlab_capture::{CapturedFrame, Direction, InterfaceId};
-use qcnlab_lab::header::{FrameKind, Header};
+use qcnlab_capture::{FrameKind, Header};
 use qcnlab_units::BitRate;
 use qcnlab_wire::{MacAddress, MacControl, Payload};
 use std::collections::HashMap;

@@ -7,7 +7,8 @@ mod senders;
 
 use qcnlab_capture::{CaptureReader, CaptureWriter, FrameToWrite, Interface, InterfaceId, Section};
 use qcnlab_conform::{ConformOptions, conform_cp, conform_rp};
-use qcnlab_lab::{CaptureOptions, Control, Options, Scenario, run_captured};
+use qcnlab_lab::{CaptureOptions, Control, Options, run_captured};
+use qcnlab_scenario::Scenario;
 use qcnlab_units::{Instant, Span};
 use serde_json::Value;
 use std::fs::File;

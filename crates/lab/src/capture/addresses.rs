@@ -1,7 +1,7 @@
 //! Addresses of a scenario's nodes and flows.
 
 use crate::fabric::Fabric;
-use crate::scenario::Scenario;
+use qcnlab_scenario::Scenario;
 use qcnlab_schemes::SignalKind;
 use qcnlab_schemes::registry::{Config, catalogue};
 use qcnlab_sim::{FlowPlan, Traffic};

@@ -3,8 +3,8 @@
 use super::addresses;
 use super::{CaptureOptions, FramesKept};
 use crate::fabric::Fabric;
-use crate::scenario::Scenario;
 use qcnlab_capture::frame_block_len;
+use qcnlab_scenario::Scenario;
 use qcnlab_units::{Bytes, Instant};
 
 /// Octets that are not those of frames: the section with the scenario's name, and each interface.

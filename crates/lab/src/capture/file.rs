@@ -2,12 +2,14 @@
 
 use super::addresses;
 use super::frames::{Translator, feedback_bits};
-use super::{CaptureOptions, CaptureSummary, FramesKept, LINK_COMMENT, STAMPS_COMMENT};
+use super::{CaptureOptions, CaptureSummary, FramesKept};
 use crate::capture_fault::CaptureFault;
 use crate::error::RunError;
 use crate::fabric::Fabric;
-use crate::scenario::Scenario;
-use qcnlab_capture::{CaptureError, CaptureWriter, Direction, FrameToWrite, Interface, InterfaceId, Section};
+use qcnlab_capture::{
+    CaptureError, CaptureWriter, Direction, FrameToWrite, Interface, InterfaceId, LINK_COMMENT, STAMPS_COMMENT, Section,
+};
+use qcnlab_scenario::Scenario;
 use qcnlab_sim::{Departure, FrameFacts};
 use qcnlab_units::{Bytes, Instant};
 use std::fs::File;

@@ -2,7 +2,7 @@
 
 use super::addresses::{self, FlowOnWire, NUMBER, Protocol};
 use crate::fabric::{Announced, Fabric};
-use crate::scenario::Scenario;
+use qcnlab_scenario::Scenario;
 use qcnlab_schemes::params::Value;
 use qcnlab_schemes::{CpId, ProbeKind, Signal};
 use qcnlab_sim::{DataFacts, Departure, FrameFacts, PauseScope, SignalFacts};

@@ -2,7 +2,7 @@
 
 use super::fabric;
 use super::frames::Translator;
-use crate::scenario::Scenario;
+use qcnlab_scenario::Scenario;
 use qcnlab_sim::{DataFacts, Departure, FrameFacts};
 use qcnlab_units::{Bytes, Instant};
 

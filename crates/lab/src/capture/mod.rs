@@ -15,21 +15,16 @@ use crate::capture_fault::CaptureFault;
 use crate::error::RunError;
 use crate::fabric::Fabric;
 use crate::outcome::Outcome;
-use crate::pattern::Pattern;
 use crate::replication::{Replication, replicate_captured};
-use crate::scenario::{Draw, Scenario};
 use crate::tasks::{Options, Task};
 use crate::workers::run_each;
 use file::CaptureFile;
+use qcnlab_network::Pattern;
+use qcnlab_scenario::{Draw, Scenario};
 use qcnlab_sim::Control;
 use qcnlab_units::{Bytes, Instant};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-
-/// How the comment of an interface begins.
-pub const STAMPS_COMMENT: &str = "frames are stamped when their last octet leaves the port";
-/// What stands before the nanoseconds from there to the next queue.
-pub const LINK_COMMENT: &str = "the link takes ";
 
 /// How much of a frame is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -46,7 +46,7 @@ fn off_by(rate: BitRate, ppm: f64) -> BitRate {
 mod tests {
     use super::*;
     use crate::fabric::Fabric;
-    use crate::scenario::{Draw, Scenario};
+    use qcnlab_scenario::{Draw, Scenario};
 
     /// 100 senders of 105 Mb/s, 10 Gb/s links, a hotspot of 5 Gb/s.
     fn plan(tolerance_ppm: u32, replication: u32) -> Plan {

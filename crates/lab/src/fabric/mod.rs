@@ -3,20 +3,18 @@
 mod clocks;
 mod traffic;
 
-pub(crate) use traffic::limiters;
-
-use crate::fairness::{Claim, max_min, proportional};
-use crate::flows::{Alone, Hop};
-use crate::scenario::{
+use qcnlab_network::fairness::{Claim, max_min, proportional};
+use qcnlab_network::topology::{Role, Routes, reverse};
+use qcnlab_scenario::{
     Arrivals, Draw, FailedLink, Feedback, FlowSpec, Multipath, NewPaths, PortDefence, ResolvedScenario, Scenario,
-    ScenarioError, StormAt, Ties,
+    ScenarioError, StormAt, Ties, untagged_limiters,
 };
-use crate::topology::{Role, Routes, reverse};
 use qcnlab_sim::{
     CompletesAt, DependencyPlan, DomainPlan, Events, FlowPlan, FlowPlans, GeneratorPlan, LinkFailure, LinkPlan,
     NodePlan, PathChoice, PauseStorm, Plan, PortPlan, QueueChoice, Record, ReplayPlan, RepsPlan, Reroute,
     ServiceChange, SharedBufferPlan, SharedInputPlan, SharedQueuePlan, Traffic, TrimPlan,
 };
+use qcnlab_traffic::{Alone, Hop};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use serde_json::{Value, json};
 use std::sync::{Arc, OnceLock};
@@ -367,7 +365,7 @@ fn port_plan(scenario: &Scenario, resolved: &ResolvedScenario, port: u32, index_
 
 fn nodes(scenario: &Scenario, resolved: &ResolvedScenario, index_of: &[Option<u32>]) -> Vec<NodePlan> {
     let nodes = (0..).zip(&resolved.network.nodes);
-    let plan = |(index, node): (u32, &crate::topology::Node)| NodePlan {
+    let plan = |(index, node): (u32, &qcnlab_network::topology::Node)| NodePlan {
         name: node.name.clone(),
         input_memory: match node.role {
             Role::Switch => resolved.switch(scenario, index).and_then(|switch| switch.input_memory),
@@ -400,7 +398,7 @@ fn renumbered(plan: &SharedBufferPlan, index_of: &[Option<u32>]) -> SharedBuffer
 fn domain_plan(scenario: &Scenario, resolved: &ResolvedScenario, kept: &[u32]) -> Option<DomainPlan> {
     let domain = resolved.domain.as_ref()?;
     let ports = kept.iter().map(|port| domain.port_plan(*port)).collect();
-    Some(DomainPlan { ports, untagged: traffic::untagged_limiters(scenario, resolved) })
+    Some(DomainPlan { ports, untagged: untagged_limiters(scenario, resolved) })
 }
 
 /// What ports announce. Without a domain every port announces the priorities of controlled traffic, and is ready.

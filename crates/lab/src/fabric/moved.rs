@@ -1,7 +1,7 @@
 //! Keys away from their defaults, and tables of which several apply, as the plan that an engine gets.
 
 use super::Fabric;
-use crate::scenario::{Draw, Scenario};
+use qcnlab_scenario::{Draw, Scenario};
 use qcnlab_schemes::parts::ecn::MarkAt;
 use qcnlab_sim::{
     Alpha, Feedback, PathChoice, PauseRule, Plan, Process, QueueChoice, RepsPlan, SharedBufferPlan, Traffic,

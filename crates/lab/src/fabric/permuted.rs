@@ -5,8 +5,8 @@
 //! of ranks.
 
 use super::Fabric;
-use crate::scenario::{Draw, Scenario};
-use crate::shipped;
+use qcnlab_scenario::shipped;
+use qcnlab_scenario::{Draw, Scenario};
 use qcnlab_schemes::{Dice, Purpose};
 use qcnlab_sim::{Control, Counters, Engine, Finished, FlowTally, Plan, Ties};
 use qcnlab_units::{Instant, Span};

@@ -1,7 +1,7 @@
 //! What a scenario's file becomes, looked at as the plan an engine gets.
 
 use super::Fabric;
-use crate::scenario::{Draw, Scenario};
+use qcnlab_scenario::{Draw, Scenario};
 use qcnlab_sim::tcp::{self, BicProbing, BicStep, CongestionAvoidance, RecoverGuard, RttFrom};
 use qcnlab_sim::{FlowPlan, PausePlan, PauseRule, PauseScope, PauseTarget, Plan, PortPlan, Process, Traffic};
 use qcnlab_units::{BitRate, Bytes, Span};
@@ -335,7 +335,7 @@ fn a_star_takes_what_any_topology_takes() {
     let more = "\n[[traffic]]\narrivals = \"saturated\"\nframe = \"1500 B\"\nfrom = \"source2\"\n\
                 \n[[traffic]]\narrivals = \"saturated\"\nframe = \"1500 B\"\nfrom = \"sink\"\nto = \"source1\"\n\
                 \n[[hotspot]]\nport = \"switch->source1\"\nfrom = \"1 s\"\nuntil = \"2 s\"\nrate = \"1 Gb/s\"\n";
-    let shipped = crate::shipped().into_iter().find(|s| s.name == "og-hotspot-2src-10g-to-500m-rtt10us");
+    let shipped = qcnlab_scenario::shipped().into_iter().find(|s| s.name == "og-hotspot-2src-10g-to-500m-rtt10us");
     let text = format!("{}{more}", shipped.unwrap_or_else(|| panic!("it is shipped")).text);
     let scenario = Scenario::parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}"));
     let plan = fabric(&scenario).plan(&scenario, 1, 0);

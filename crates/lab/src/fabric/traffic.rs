@@ -1,8 +1,10 @@
 //! From the flows of a scenario to sources, limiters and generators.
 
-use crate::replay::CaptureReplay;
-use crate::scenario::{self, FlowSpec, Offered, Pairing, ResolvedScenario, Scenario, pace};
+use qcnlab_scenario::{
+    FlowSpec, Offered, Pairing, ResolvedScenario, Scenario, Traffic as TrafficEntry, limiters, pace,
+};
 use qcnlab_sim::{FlowPlan, GeneratorPlan, Process, ReplayPlan, Traffic, roce, tcp};
+use qcnlab_traffic::replay::CaptureReplay;
 use qcnlab_units::{Instant, Span};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -98,7 +100,7 @@ enum Carrier {
 }
 
 impl Carrier {
-    fn of(entry: &scenario::Traffic) -> Carrier {
+    fn of(entry: &TrafficEntry) -> Carrier {
         match (entry.connection(), entry.queue_pair()) {
             (Some(config), _) => Carrier::Tcp(config.into()),
             (None, Some(config)) => Carrier::Roce(config.into()),
@@ -146,49 +148,5 @@ fn generator(scenario: &Scenario, spec: &FlowSpec, name: String, process: Proces
         start: Instant::ZERO + spec.start,
         start_jitter: entry.start_jitter,
         stop: entry.stop.map_or(Instant::NEVER, |stop| Instant::ZERO + stop),
-    }
-}
-
-/// The limiter of each flow.
-pub(crate) fn limiters(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<u32> {
-    let mut limiters = Limiters::default();
-    (0..resolved.flows.len()).map(|flow| limiters.next(scenario, resolved, flow)).collect()
-}
-
-/// For each flow the limiter that hears a message without CN-TAG: the first of its host and priority. `None` where the
-/// host has no reaction points for it.
-pub(super) fn untagged_limiters(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<Option<u32>> {
-    let mut first: HashMap<(usize, u8), u32> = HashMap::new();
-    let limiters = limiters(scenario, resolved);
-    let each = resolved.flows.iter().zip(&limiters).enumerate().map(|(number, (flow, limiter))| {
-        let of = (flow.source_index, resolved.class(scenario, flow));
-        resolved.reacts(scenario, number).then(|| *first.entry(of).or_insert(*limiter))
-    });
-    each.collect()
-}
-
-/// Numbers limiters: each flow has its own, or flows take the limiters of the host's adapter in turn. In a domain each
-/// priority has its own limiters, and flows whose frames leave without CN-TAG share one: nobody could tell several
-/// apart.
-#[derive(Default)]
-struct Limiters {
-    /// Flows of each host, and in a domain of each priority, so far.
-    flows: HashMap<(u32, u8), u32>,
-    numbers: HashMap<(u32, u8, u32), u32>,
-}
-
-impl Limiters {
-    fn next(&mut self, scenario: &Scenario, resolved: &ResolvedScenario, number: usize) -> u32 {
-        let spec = &resolved.flows[number];
-        let host = spec.source_index as u32;
-        let class = if resolved.domain.is_some() { resolved.class(scenario, spec) } else { 0 };
-        let flow = self.flows.entry((host, class)).or_insert(0);
-        let most = resolved.adapter(scenario, host).and_then(|adapter| adapter.max_rps);
-        let alike =
-            resolved.domain.is_some() && resolved.reacts(scenario, number) && !resolved.cn_tagged(scenario, number);
-        let slot = if alike { 0 } else { most.map_or(*flow, |most| *flow % most) };
-        *flow += 1;
-        let fresh = self.numbers.len() as u32;
-        *self.numbers.entry((host, class, slot)).or_insert(fresh)
     }
 }

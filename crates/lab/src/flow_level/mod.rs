@@ -6,10 +6,10 @@ mod refusal;
 use crate::clock::CpuClock;
 use crate::error::RunError;
 use crate::fabric::Fabric;
-use crate::fairness::Claim;
 use crate::metrics;
 use crate::replication::Replication;
-use crate::scenario::Scenario;
+use qcnlab_network::fairness::Claim;
+use qcnlab_scenario::Scenario;
 use qcnlab_shares::{FlowLevel, FlowNetwork, FluidFlow, HeardAt, Passage, WaitingFlow};
 use qcnlab_sim::{CompletesAt, Control, Counters, DependencyPlan, Ending, Finished, FlowTally, RoceTally, Traffic};
 use qcnlab_units::{Bytes, Instant, Span};
@@ -156,7 +156,7 @@ fn last_sent(fabric: &Fabric, flow: usize, received: Instant, last: Bytes) -> In
         return Instant::NEVER;
     }
     let hops = fabric.flows[flow].paths[0].iter().map(|port| fabric.hop(*port));
-    let time = |hop: crate::flows::Hop| hop.delay + hop.latency + hop.rate.time_for_rounded_up(last + hop.overhead);
+    let time = |hop: qcnlab_traffic::Hop| hop.delay + hop.latency + hop.rate.time_for_rounded_up(last + hop.overhead);
     let way = hops.fold(Span::ZERO, |sum, hop| sum + time(hop));
     Instant::ZERO + Span::from_ps(received.ps().saturating_sub(way.ps()))
 }

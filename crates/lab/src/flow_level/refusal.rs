@@ -2,7 +2,7 @@
 
 use crate::fabric::Fabric;
 use crate::flow_level_fault::NoFlowLevel;
-use crate::scenario::Scenario;
+use qcnlab_scenario::Scenario;
 use qcnlab_schemes::params::Variants;
 use qcnlab_sim::Traffic;
 

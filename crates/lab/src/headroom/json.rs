@@ -3,10 +3,10 @@
 use super::worst::{Memory, Worst};
 use crate::error::RunError;
 use crate::outcome::Outcome;
-use crate::paused_link::{PausedLink, Term};
 use crate::run::run;
-use crate::scenario::{Scenario, ScenarioError};
 use crate::tasks::Options;
+use qcnlab_network::{PausedLink, Term};
+use qcnlab_scenario::{Scenario, ScenarioError};
 use qcnlab_sim::Control;
 use qcnlab_units::Bytes;
 use serde_json::{Value, json};
@@ -22,14 +22,13 @@ pub enum HeadroomError {
     Run(#[from] RunError),
 }
 
-impl PausedLink {
-    /// Frames that the worst run loses with each of these headrooms.
+impl Worst {
+    /// Frames that this run loses with each of these headrooms.
     ///
     /// # Errors
     /// When no scenario may have such a link.
     pub fn lost(&self, headrooms: &[Bytes], memory: Memory) -> Result<Vec<u64>, HeadroomError> {
-        let worst = Worst::of(self);
-        let scenario = |headroom: &Bytes| worst.scenario(*headroom, memory);
+        let scenario = |headroom: &Bytes| self.scenario(*headroom, memory);
         let scenarios: Vec<Scenario> = headrooms.iter().map(scenario).collect::<Result<_, _>>()?;
         let outcomes = run(&scenarios, &Options::default(), &Control::default())?;
         let lost = |outcome: &Outcome| outcome.replications[0].done.counters.frames_dropped;
@@ -50,7 +49,7 @@ pub fn headroom_json(link: &PausedLink, others: &[Bytes]) -> Result<String, Head
     let tight = worst.takes();
     let less = tight.saturating_sub(Bytes::new(link.cell.get().max(1)));
     let headrooms: Vec<Bytes> = [headroom, tight, less].iter().chain(others).copied().collect();
-    let lost = link.lost(&headrooms, memory)?;
+    let lost = worst.lost(&headrooms, memory)?;
     let terms = Term::ALL.map(|term| json!({"name": term.name(), "octets": link.term(term)}));
     let run_of = |(headroom, lost): (&Bytes, &u64)| json!({"headroom_bytes": headroom.get(), "frames": lost});
     let answer: Value = json!({

@@ -4,7 +4,6 @@
 mod json;
 mod worst;
 
-pub use crate::paused_link::{PausedLink, SHORTEST, Term};
 #[cfg(feature = "threads")]
 pub use json::{HeadroomError, headroom_json};
 pub use worst::{Memory, Worst};

@@ -9,8 +9,8 @@
 //! The peer sends without a gap. The frame from `blocking` begins its way to the peer a picosecond before the threshold
 //! is crossed, and the peer begins its last frame a picosecond or more before the pause takes effect.
 
-use crate::paused_link::{PAUSE_FRAME, PausedLink};
-use crate::scenario::{Scenario, ScenarioError};
+use qcnlab_network::{PAUSE_FRAME, PausedLink};
+use qcnlab_scenario::{Scenario, ScenarioError};
 use qcnlab_units::{Bytes, Span};
 use std::fmt::Write;
 

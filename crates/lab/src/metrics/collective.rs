@@ -6,10 +6,10 @@
 //! the host, rate limits, pauses of its port and packets sent again are not told apart there.
 
 use crate::fabric::Fabric;
-use crate::flows::{Collective, CollectiveMessage, ideal_completion};
-use crate::scenario::{Arrivals, Scenario};
+use qcnlab_scenario::{Arrivals, Scenario};
 use qcnlab_schemes::params::{Param, Value as Worded};
 use qcnlab_sim::{Finished, FlowTally, RoceTally};
+use qcnlab_traffic::{Collective, CollectiveMessage, ideal_completion};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

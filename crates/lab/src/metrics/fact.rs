@@ -69,7 +69,7 @@ impl Fact {
 }
 
 /// Facts as an object for the catalogue: a rank, a text or `true` by each fact's word.
-pub(crate) fn catalogued(facts: &[Fact]) -> Value {
+pub(super) fn catalogued(facts: &[Fact]) -> Value {
     let entry = |fact: &Fact| {
         let (word, rank) = fact.word();
         let value = match (fact, rank) {

@@ -8,7 +8,7 @@ use super::recovery::Recovery;
 use super::tallies::{RunningMean, SampleStats, Streak};
 use super::windows::Windows;
 use crate::fabric::Fabric;
-use crate::scenario::Scenario;
+use qcnlab_scenario::Scenario;
 use qcnlab_sim::Trace;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -303,7 +303,7 @@ impl QueueSums {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::Draw;
+    use qcnlab_scenario::Draw;
 
     const PAIR: &str = r#"
 title = "Two flows into one port"

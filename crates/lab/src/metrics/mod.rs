@@ -1,5 +1,6 @@
 //! Metrics: each is defined once, in words and in code, and has a window of time where the definition allows it.
 
+mod catalogue;
 mod collective;
 mod completion;
 mod fact;
@@ -12,18 +13,18 @@ mod view;
 mod windows;
 
 use crate::fabric::Fabric;
-use crate::scenario::Scenario;
 use Fact::*;
 use completion::percentile;
 use flow_octets::FlowOctets;
+use qcnlab_scenario::Scenario;
 use qcnlab_sim::Finished;
 use tallies::SampleStats;
 use view::{RunView, mean, took_ms};
 
+pub use catalogue::{metrics_json, window_metrics_json};
 pub(crate) use collective::CollectiveRun;
 pub(crate) use completion::{Completion, completions};
 pub use fact::Fact;
-pub(crate) use fact::catalogued;
 pub use in_window::{Traces, WINDOW_METRICS, WindowError, WindowMetric, metric_in_window};
 pub(crate) use meter::Meter;
 pub use recovery::recovery_bin;

@@ -3,7 +3,7 @@
 use super::windows::Windows;
 use super::{METRICS, Meter, measure};
 use crate::fabric::Fabric;
-use crate::scenario::{Draw, Scenario};
+use qcnlab_scenario::{Draw, Scenario};
 use qcnlab_sim::{Counters, Ending, Finished, FlowTally, PauseRows, RoceTally, TcpTally, Trace};
 use qcnlab_units::Instant;
 

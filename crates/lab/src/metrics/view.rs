@@ -5,7 +5,7 @@ use super::flow_octets::FlowOctets;
 use super::meter::{Meter, RateSums};
 use super::tallies::SampleStats;
 use crate::fabric::{Fabric, Shares};
-use crate::scenario::Scenario;
+use qcnlab_scenario::Scenario;
 use qcnlab_sim::{Counters, Ending, Finished, FlowTally, RoceTally, TcpTally};
 use std::ops::Range;
 

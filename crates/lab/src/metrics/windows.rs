@@ -1,6 +1,6 @@
 //! The times that metrics tell apart.
 
-use crate::scenario::Scenario;
+use qcnlab_scenario::Scenario;
 use std::ops::Range;
 
 /// Windows of a run, and how it is sampled; all times in ps.

@@ -4,8 +4,8 @@ use super::counts::OfReplication;
 use super::parameters::{Answer, answered, choice, exponent, has_clock, number, octets, percent, rate, time, whole};
 use crate::capture::{cpid, mac_address};
 use crate::fabric::Fabric;
-use crate::scenario::{DefenceMode, Defended, Feedback, Mode, ResolvedScenario, Scenario, automatic_alternate};
-use crate::topology::Role;
+use qcnlab_network::topology::Role;
+use qcnlab_scenario::{DefenceMode, Defended, Feedback, Mode, ResolvedScenario, Scenario, automatic_alternate};
 use serde_json::{Map, Value, json};
 
 const MEGABIT: u64 = 1_000_000;

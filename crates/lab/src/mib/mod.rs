@@ -15,8 +15,8 @@ mod parameters;
 pub use objects::{MIB_OBJECTS, MibObject, mib_objects_markdown};
 
 use crate::fabric::Fabric;
-use crate::scenario::{Draw, Scenario, ScenarioError};
 use counts::{FORMAT, OfReplication};
+use qcnlab_scenario::{Draw, Scenario, ScenarioError};
 use qcnlab_schemes::SignalKind;
 use serde_json::Value;
 

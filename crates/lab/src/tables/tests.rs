@@ -4,7 +4,7 @@ use super::{Column, Data, METRICS, TABLES, Table};
 use crate::fabric::Fabric;
 use crate::outcome::Outcome;
 use crate::replication::Replication;
-use crate::scenario::{Draw, Scenario};
+use qcnlab_scenario::{Draw, Scenario};
 use qcnlab_schemes::{Bcn, Cnm, CpId, QueueLen, Signal, SignalKind};
 use qcnlab_sim::{DropKind, Finished, FlowTally, RoceTally, TcpTally, Trace};
 use qcnlab_units::{Bytes, Instant};

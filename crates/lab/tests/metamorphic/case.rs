@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use qcnlab_lab::schemes::registry::{Config, catalogue};
-use qcnlab_lab::{Control, Data, Options, Outcome, Scenario, TABLES, run};
+use qcnlab_lab::{Control, Data, Options, Outcome, TABLES, run};
+use qcnlab_scenario::Scenario;
 use std::collections::BTreeMap;
 
 /// How sources offer frames.

@@ -1,7 +1,8 @@
 //! Collective operations: messages that wait for others.
 
 use super::done;
-use qcnlab_lab::{Control, Data, Options, Outcome, Replication, Scenario, run};
+use qcnlab_lab::{Control, Data, Options, Outcome, Replication, run};
+use qcnlab_scenario::Scenario;
 use qcnlab_units::Instant;
 
 /// Messages between `hosts` hosts at one switch, the rows of a list. A run of 1 ms that drains.

@@ -1,6 +1,7 @@
 //! HPCC's shares while flows join, as published: row 7.7 of the validation book.
 
-use qcnlab_lab::{Control, Options, Replication, Scenario, run};
+use qcnlab_lab::{Control, Options, Replication, run};
+use qcnlab_scenario::Scenario;
 
 /// Octets of the first flows from `from_ms` to `until_ms`, the largest by the smallest.
 fn largest_by_smallest(run: &Replication, flows: usize, from_ms: u64, until_ms: u64) -> f64 {

@@ -10,7 +10,8 @@ mod standing_queue;
 mod switches;
 mod ways;
 
-use qcnlab_lab::{Control, Options, Replication, Scenario, run};
+use qcnlab_lab::{Control, Options, Replication, run};
+use qcnlab_scenario::Scenario;
 use qcnlab_units::Instant;
 
 /// What the star has; long flows without an end, unless `traffic` says otherwise.

@@ -1,6 +1,7 @@
 //! The queues that stand under PowerTCP and Swift, as their laws say, and the swings without what holds them back.
 
-use qcnlab_lab::{Control, Options, Scenario, run};
+use qcnlab_lab::{Control, Options, run};
+use qcnlab_scenario::Scenario;
 
 /// Sixteen flows or fewer without an end, 100 Gb/s, that start within 100 us. Returns mean, least and largest queue from 6 to
 /// 10 ms, octets.

@@ -1,0 +1,154 @@
+//! Collective operations: ranks on hosts, and the messages between them.
+
+use super::{Arriving, Offered};
+use crate::entry::{HostPair, TrafficEntry, named_hosts};
+use crate::fault::Fault;
+use crate::fields::UP_TO_LONGEST;
+use crate::located::LocatedFault;
+use qcnlab_schemes::params::{Fallback, Range};
+use qcnlab_schemes::{Dice, Purpose, choice, params};
+use qcnlab_traffic::{Algorithm, Collective, CollectiveError, CollectiveMessage, Operation};
+use qcnlab_units::{Bytes, Span};
+
+choice! {
+    /// Which rank of a collective operation is on which host.
+    pub enum Placement {
+        /// Ranks follow the order of the hosts.
+        Linear = "linear",
+        /// The order of the hosts is drawn anew for each replication.
+        Random = "random",
+        /// Every stride-th host first, then their next neighbours, and so on: with as many hosts (rails) to a server as the
+        /// stride, the first rail of all servers, then the second.
+        Stride = "stride",
+    }
+}
+
+params! {
+    /// A collective operation among hosts, whose messages wait for one another.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct CollectiveOperation {
+        /// What the ranks do together.
+        operation: Operation, "", Range::ANY;
+        /// In which order they send to whom; left out, ring for all_reduce, reduce_scatter and all_gather, tree for
+        /// broadcast, direct for all_to_all and moe, stages for pipeline.
+        algorithm: Option<Algorithm>, "", Range::ANY;
+        /// Octets of each rank's buffer: of what it puts in or, with all_gather, has in the end. Of a pipeline those of
+        /// a micro-batch.
+        size: Bytes, "", Range::POSITIVE;
+        /// Hosts of the ranks: a pattern, or names with commas between them in the order of the ranks.
+        ranks: String, "", Range::ANY, Fallback::Text("host*");
+        /// Which rank is on which of these hosts.
+        placement: Placement, "", Range::ANY, Fallback::Text("linear");
+        /// Of placement stride: hosts from one rank to the next.
+        stride: Option<u32>, "", Range::between(1.0, 1e6);
+        /// Shares of the buffer with messages of their own, at once: several queue pairs between two ranks.
+        channels: u32, "", Range::between(1.0, 1e6), Fallback::Text("1");
+        /// Messages that each one is cut into. A chunk leaves when the one before is acknowledged, and is passed on when
+        /// it has come.
+        chunks: u32, "", Range::between(1.0, 1e6), Fallback::Text("1");
+        /// How often the operation is carried out. A rank begins the next round when it has completed the one before.
+        rounds: u32, "", Range::between(1.0, 1e6), Fallback::Text("1");
+        /// How long a rank computes: before each round but the first, before an expert sends its tokens back, and before a
+        /// stage passes a micro-batch on.
+        compute: Span, "", UP_TO_LONGEST, Fallback::Text("0 s");
+        /// Of moe: the expert at rank r, from 0, is chosen in proportion to 1 / (r + 1)^skew; left out, all alike.
+        skew: Option<f64>, "", Range::between(0.0, 10.0);
+        /// Of a pipeline: how many micro-batches; left out, one.
+        microbatches: Option<u32>, "", Range::between(1.0, 1e6);
+    }
+}
+
+impl CollectiveOperation {
+    /// Return the operation among so many ranks.
+    pub(crate) fn among(&self, ranks: u32) -> Collective {
+        Collective {
+            operation: self.operation,
+            algorithm: self.algorithm.unwrap_or(self.operation.algorithms()[0]),
+            ranks,
+            octets: self.size.get(),
+            channels: self.channels,
+            chunks: self.chunks,
+            rounds: self.rounds,
+            skew: self.skew.unwrap_or(0.0),
+            microbatches: self.microbatches.unwrap_or(1),
+        }
+    }
+}
+
+impl Arriving for CollectiveOperation {
+    fn offered(&self) -> Offered {
+        Offered::Sized
+    }
+
+    /// The messages among the hosts that `ranks` names, in its order.
+    fn pairs(&self, entry: &TrafficEntry<'_>) -> Result<Vec<HostPair>, LocatedFault> {
+        let mut hosts = named_hosts(entry.network, &self.ranks, entry.number, "ranks")?;
+        let at = |fault, keys: &[&str]| {
+            let keys: Vec<String> = keys.iter().map(|key| entry.key(key)).collect();
+            LocatedFault::new(fault, &keys)
+        };
+        let other =
+            |key, owner, instead: &str| at(Fault::NotOfCollective { key, owner, instead: instead.to_owned() }, &[key]);
+        if self.skew.is_some() && self.operation != Operation::Moe {
+            return Err(other("skew", "operation = \"moe\"", "another operation"));
+        }
+        if self.microbatches.is_some() && self.operation != Operation::Pipeline {
+            return Err(other("microbatches", "operation = \"pipeline\"", "another operation"));
+        }
+        if self.stride.is_some() && self.placement != Placement::Stride {
+            return Err(other("stride", "placement = \"stride\"", "another placement"));
+        }
+        match (self.placement, self.stride) {
+            (Placement::Linear, _) => {}
+            (Placement::Random, _) => {
+                let name = format!("placement of traffic{}", entry.number + 1);
+                shuffle(&mut hosts, &mut Dice::new(entry.draw.seed, entry.draw.replication, &name, Purpose::Traffic));
+            }
+            (Placement::Stride, Some(stride)) => {
+                let columns =
+                    (0..stride as usize).flat_map(|first| hosts.iter().copied().skip(first).step_by(stride as usize));
+                hosts = columns.collect();
+            }
+            (Placement::Stride, None) => return Err(at(Fault::NoStride, &["placement"])),
+        }
+        let messages = self.among(hosts.len() as u32).messages().map_err(|error| {
+            let key = match error {
+                CollectiveError::OtherAlgorithm { .. } | CollectiveError::NoPowerOfTwo { .. } => "algorithm",
+                CollectiveError::NothingToSend { .. } => "size",
+                _ => "ranks",
+            };
+            at(Fault::Collective(error), &[key, "operation"])
+        })?;
+        let pair = |message: CollectiveMessage| {
+            let start = match (message.after.is_empty(), message.computes) {
+                (true, _) => entry.start + Span::from_ps(entry.stagger.ps().saturating_mul(message.from.into())),
+                (false, true) => self.compute,
+                (false, false) => Span::ZERO,
+            };
+            HostPair {
+                from: hosts[message.from as usize],
+                to: hosts[message.to as usize],
+                start,
+                size: Some(Bytes::new(message.part.end - message.part.start)),
+                class: None,
+                after: message.after.into_iter().map(|before| before as usize).collect(),
+            }
+        };
+        Ok(messages.into_iter().map(pair).collect())
+    }
+
+    fn differs_by_draw(&self) -> bool {
+        self.placement == Placement::Random
+    }
+
+    fn ends(&self) -> bool {
+        true
+    }
+}
+
+/// Fisher and Yates: each order is as likely as any other.
+fn shuffle(hosts: &mut [u32], dice: &mut Dice) {
+    for i in (1..hosts.len()).rev() {
+        hosts.swap(i, dice.below(i as u32 + 1) as usize);
+    }
+}

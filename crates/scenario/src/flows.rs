@@ -1,0 +1,113 @@
+//! Who sends to whom: applies the patterns of `[[traffic]]` to the hosts of a network.
+
+use super::arrivals::Offered;
+use super::entry::{Draw, MOST_FLOWS, TrafficEntry, too_many};
+use super::located::LocatedFault;
+use super::network::network;
+use super::types::Scenario;
+use qcnlab_network::topology::Network;
+use qcnlab_schemes::params::Variants;
+use qcnlab_units::{Bytes, Span};
+use std::collections::HashMap;
+
+/// One flow of a scenario's traffic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowSpec {
+    /// Its name: `from->to`, or the source's alone if the topology is built around the receiver; with `#2` and so on
+    /// for further flows of a pair.
+    pub name: String,
+    /// Position of the source among the nodes of the network, from 0.
+    pub source_index: usize,
+    /// The source's name.
+    pub source_name: String,
+    /// Position of the receiver among the nodes of the network.
+    pub sink_index: usize,
+    /// Position of the entry in [`Scenario::traffic`].
+    pub traffic: usize,
+    /// When it starts, before jitter.
+    pub start: Span,
+    /// Its octets, if it was drawn at random or listed.
+    pub size: Option<Bytes>,
+    /// Its class, if a file lists it.
+    pub class: Option<u8>,
+    /// Positions of the flows that it waits for. Where there are any, `start` is how long after they have completed it
+    /// starts.
+    pub after: Box<[u32]>,
+}
+
+impl Scenario {
+    /// Return the flows, in the order of traffic entries, then of sources, then of receivers. Flows that are drawn at
+    /// random are those of replication 0.
+    pub fn flows(&self) -> Vec<FlowSpec> {
+        let Ok(network) = network(self) else { unreachable!("a checked scenario has a network") };
+        let draw = Draw { seed: self.seed, replication: 0 };
+        let Ok(flows) = flows(self, &network, draw) else { unreachable!("a checked scenario has flows") };
+        flows
+    }
+
+    /// From when on no flow starts that is drawn or listed.
+    pub fn arrivals_end(&self) -> Span {
+        self.stop_arrivals.unwrap_or(self.duration)
+    }
+
+    /// Whether replications differ in their flows.
+    pub fn draws_flows(&self) -> bool {
+        self.traffic.iter().any(|traffic| traffic.arrivals.kind().differs_by_draw())
+    }
+}
+
+/// The flows of a scenario over its network.
+pub(super) fn flows(scenario: &Scenario, network: &Network, draw: Draw) -> Result<Vec<FlowSpec>, LocatedFault> {
+    let mut flows: Vec<FlowSpec> = Vec::new();
+    let mut of_pair: HashMap<(u32, u32), u32> = HashMap::new();
+    let name = |node: u32| &network.nodes[node as usize].name;
+    let sink = scenario.topology.built_in_bottleneck().map(|bottleneck| bottleneck.sink);
+    for traffic in 0..scenario.traffic.len() {
+        let first = flows.len();
+        let kind = scenario.traffic[traffic].arrivals.kind();
+        for pair in kind.pairs(&entry(scenario, network, traffic, draw))? {
+            let count = of_pair.entry((pair.from, pair.to)).or_insert(0);
+            *count += 1;
+            let (from, to) = (name(pair.from), name(pair.to));
+            let hosts = if Some(pair.to) == sink { from.clone() } else { format!("{from}->{to}") };
+            flows.push(FlowSpec {
+                name: if *count == 1 { hosts } else { format!("{hosts}#{count}") },
+                source_index: pair.from as usize,
+                source_name: name(pair.from).clone(),
+                sink_index: pair.to as usize,
+                traffic,
+                start: pair.start,
+                size: pair.size,
+                class: pair.class,
+                after: pair.after.into_iter().map(|before| (first + before) as u32).collect(),
+            });
+        }
+        if flows.len() > 2 * MOST_FLOWS {
+            return Err(too_many(flows.len(), traffic));
+        }
+    }
+    Ok(flows)
+}
+
+/// What one entry is told of the scenario.
+fn entry<'a>(scenario: &'a Scenario, network: &'a Network, number: usize, draw: Draw) -> TrafficEntry<'a> {
+    let traffic = &scenario.traffic[number];
+    TrafficEntry {
+        network,
+        number,
+        draw,
+        duration: scenario.duration,
+        arrivals_end: scenario.arrivals_end(),
+        from: &traffic.from,
+        to: &traffic.to,
+        spread: traffic.spread,
+        start: traffic.start,
+        stagger: traffic.stagger,
+        stop: traffic.stop,
+        is_stream: matches!(traffic.offered(), Offered::Stream(_)),
+        tells_completion: traffic.queue_pair().is_some(),
+        transport: traffic.transport.word(),
+        file: traffic.file.as_deref(),
+        survey: traffic.survey.as_deref(),
+    }
+}

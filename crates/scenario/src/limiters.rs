@@ -1,0 +1,49 @@
+//! Which rate limiter each flow goes through.
+
+use super::resolved::ResolvedScenario;
+use super::types::Scenario;
+use std::collections::HashMap;
+
+/// The limiter of each flow.
+pub fn limiters(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<u32> {
+    let mut limiters = Limiters::default();
+    (0..resolved.flows.len()).map(|flow| limiters.next(scenario, resolved, flow)).collect()
+}
+
+/// For each flow the limiter that hears a message without CN-TAG: the first of its host and priority. `None` where the
+/// host has no reaction points for it.
+pub fn untagged_limiters(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<Option<u32>> {
+    let mut first: HashMap<(usize, u8), u32> = HashMap::new();
+    let limiters = limiters(scenario, resolved);
+    let each = resolved.flows.iter().zip(&limiters).enumerate().map(|(number, (flow, limiter))| {
+        let of = (flow.source_index, resolved.class(scenario, flow));
+        resolved.reacts(scenario, number).then(|| *first.entry(of).or_insert(*limiter))
+    });
+    each.collect()
+}
+
+/// Numbers limiters: each flow has its own, or flows take the limiters of the host's adapter in turn. In a domain each
+/// priority has its own limiters, and flows whose frames leave without CN-TAG share one: nobody could tell several
+/// apart.
+#[derive(Default)]
+struct Limiters {
+    /// Flows of each host, and in a domain of each priority, so far.
+    flows: HashMap<(u32, u8), u32>,
+    numbers: HashMap<(u32, u8, u32), u32>,
+}
+
+impl Limiters {
+    fn next(&mut self, scenario: &Scenario, resolved: &ResolvedScenario, number: usize) -> u32 {
+        let spec = &resolved.flows[number];
+        let host = spec.source_index as u32;
+        let class = if resolved.domain.is_some() { resolved.class(scenario, spec) } else { 0 };
+        let flow = self.flows.entry((host, class)).or_insert(0);
+        let most = resolved.adapter(scenario, host).and_then(|adapter| adapter.max_rps);
+        let alike =
+            resolved.domain.is_some() && resolved.reacts(scenario, number) && !resolved.cn_tagged(scenario, number);
+        let slot = if alike { 0 } else { most.map_or(*flow, |most| *flow % most) };
+        *flow += 1;
+        let fresh = self.numbers.len() as u32;
+        *self.numbers.entry((host, class, slot)).or_insert(fresh)
+    }
+}

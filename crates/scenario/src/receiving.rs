@@ -1,0 +1,41 @@
+//! Hosts that keep what they receive until they have read it.
+//!
+//! Such a host is two nodes: one with memory, and an inner node for what the host has read. A link without propagation
+//! delay joins them. Paths that end at the host go on over that link; a receiver's answers start at the inner node.
+
+use super::Adapters;
+use qcnlab_network::topology::{Link, Network, Node, Role};
+use qcnlab_units::Span;
+
+/// Suffix of an inner node's name, after its host's. Names in files have no slash.
+const READER: &str = "/reader";
+
+impl Adapters {
+    /// Whether hosts of this table keep what they receive.
+    pub(super) const fn receives(&self) -> bool {
+        self.receive_buffer.is_some() || self.receive_rate.is_some()
+    }
+}
+
+/// Add an inner node to each host whose table, which `adapter` returns, receives; append its port to every path that
+/// ends at the host.
+pub(super) fn add_readers<'a>(
+    network: &mut Network,
+    paths: &mut [Vec<Vec<u32>>],
+    adapter: impl Fn(u32) -> Option<&'a Adapters>,
+) {
+    let mut inside = vec![None; network.nodes.len()];
+    for host in 0..inside.len() as u32 {
+        let Some(table) = adapter(host).filter(|table| table.receives()) else { continue };
+        let Some(link) = network.links.iter().find(|link| link.a == host || link.b == host) else { continue };
+        let rate = table.receive_rate.unwrap_or(link.rate);
+        inside[host as usize] = Some(network.ports());
+        let name = format!("{}{READER}", network.nodes[host as usize].name);
+        network.links.push(Link { a: host, b: network.nodes.len() as u32, rate, delay: Span::ZERO });
+        network.nodes.push(Node { name, role: Role::Host });
+    }
+    for path in paths.iter_mut().flatten() {
+        let last = path.last().map(|port| network.ends(*port).1);
+        path.extend(last.and_then(|host| inside[host as usize]));
+    }
+}

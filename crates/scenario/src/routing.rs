@@ -1,0 +1,294 @@
+//! The ways that flows take: shortest ones, those that `[[route]]` gives, and other ones while links are down.
+
+use super::companions::{stray, word};
+use super::devices::{Multipath, Route};
+use super::failing::FailedLink;
+use super::fault::Fault;
+use super::flows::FlowSpec;
+use super::located::{LocatedFault, read_pattern};
+use super::types::Scenario;
+use qcnlab_network::Pattern;
+use qcnlab_network::topology::{Link, Network, Role, Routes, TopologyError, reverse};
+use qcnlab_schemes::params::Variants;
+use qcnlab_units::Span;
+use std::collections::HashMap;
+
+/// Seed of the hash that chooses a flow's path: the same in every replication, so that what a scenario's
+/// metrics speak of is one thing.
+const PATH_SEED: u64 = 0;
+
+/// A flow's paths from some time on.
+#[derive(Clone, Debug)]
+pub struct NewPaths {
+    /// When routes have changed.
+    pub at: Span,
+    /// The flow, from 0.
+    pub flow: usize,
+    /// Its paths from then on, as ports.
+    pub paths: Vec<Vec<u32>>,
+}
+
+/// The paths of all flows while all links are up.
+pub(super) fn paths(
+    scenario: &Scenario,
+    network: &Network,
+    flows: &[FlowSpec],
+) -> Result<Vec<Vec<Vec<u32>>>, LocatedFault> {
+    let written = written(scenario, network)?;
+    let mut ways = Ways::new(scenario, network, &vec![false; network.links.len()])?;
+    let path =
+        |ways: &mut Ways, flow: &FlowSpec| match written_out(&written, network, flow.source_index, flow.sink_index)? {
+            Some(paths) => Ok(ways.chosen(flow, paths)),
+            None => ways.of(flow).map_err(|error| no_way(flow, error)),
+        };
+    // In large networks ways to a switch are forgotten for those to others: the flows to one are looked at together.
+    let mut order: Vec<usize> = (0..flows.len()).collect();
+    order.sort_by_key(|flow| ways.routes.switch_of(flows[*flow].sink_index as u32));
+    let mut paths = vec![Vec::new(); flows.len()];
+    let mut first_fault = None;
+    for flow in order {
+        match path(&mut ways, &flows[flow]) {
+            Ok(ways) => paths[flow] = ways,
+            Err(fault) => first_fault = first_fault.filter(|(before, _)| *before < flow).or(Some((flow, fault))),
+        }
+    }
+    first_fault.map_or(Ok(paths), |(_, fault)| Err(fault))
+}
+
+/// Whether flows take the ways that others take under the same tables of routing and switches: they have the same names
+/// and hosts, and links join the same nodes.
+pub(super) fn take_same_ways(before: (&Network, &[FlowSpec]), now: (&Network, &[FlowSpec])) -> bool {
+    let ends = |link: &Link| (link.a, link.b);
+    let hosts = |flow: &FlowSpec| (flow.source_index, flow.sink_index);
+    let (links, flows) = ((&before.0.links, &now.0.links), (before.1, now.1));
+    before.0.nodes == now.0.nodes
+        && links.0.iter().map(ends).eq(links.1.iter().map(ends))
+        && flows.0.iter().map(hosts).eq(flows.1.iter().map(hosts))
+        && flows.0.iter().map(|flow| &flow.name).eq(flows.1.iter().map(|flow| &flow.name))
+}
+
+/// Keys belong to the rule that has them, and ways are recycled where each packet of each flow is acknowledged by itself.
+pub(super) fn check_rule(scenario: &Scenario) -> Result<(), LocatedFault> {
+    let routing = &scenario.routing;
+    let keys = [
+        ("reps_freeze", routing.reps_freeze.is_some()),
+        ("reps_explore", routing.reps_explore.is_some()),
+        ("drill_samples", routing.drill_samples.is_some()),
+        ("drill_memory", routing.drill_memory.is_some()),
+    ];
+    if let Some(key) = stray("routing", &word(&routing.multipath), &keys) {
+        let rule = if key.starts_with("reps") { "reps" } else { "drill" };
+        return Err(LocatedFault::new(Fault::OfOtherMultipath { key, rule }, &[format!("routing.{key}")]));
+    }
+    if routing.multipath != Multipath::Reps {
+        return Ok(());
+    }
+    for (entry, traffic) in scenario.traffic.iter().enumerate() {
+        let (fault, key) = match traffic.queue_pair() {
+            None => (Fault::NotAcknowledged { traffic: entry, transport: traffic.transport.word() }, "transport"),
+            Some(config) if config.ack_every > 1 => (Fault::Coalesced { every: config.ack_every }, "ack_every"),
+            Some(_) => continue,
+        };
+        return Err(LocatedFault::new(fault, &[format!("traffic.{entry}.{key}"), "routing.multipath".to_owned()]));
+    }
+    Ok(())
+}
+
+/// What changes when links fail and come back, if routes ever hear of it. A flow that has no other way keeps its own.
+pub(super) fn reroutes(
+    scenario: &Scenario,
+    network: &Network,
+    flows: &[FlowSpec],
+    paths: &[Vec<Vec<u32>>],
+    failed: &[FailedLink],
+) -> Result<Vec<NewPaths>, LocatedFault> {
+    let Some(delay) = scenario.routing.converges_after else { return Ok(Vec::new()) };
+    let mut times: Vec<Span> = failed.iter().flat_map(|each| [Some(each.from), each.until]).flatten().collect();
+    times.sort_unstable();
+    times.dedup();
+    let mut now: Vec<Vec<Vec<u32>>> = paths.to_vec();
+    let mut changes = Vec::new();
+    for time in times {
+        let down = |each: &&FailedLink| each.from <= time && each.until.is_none_or(|until| time < until);
+        let mut dead = vec![false; network.links.len()];
+        failed.iter().filter(down).for_each(|each| dead[each.link] = true);
+        for (number, paths) in repaired(scenario, network, flows, &dead)?.into_iter().enumerate() {
+            if let Some(paths) = paths.filter(|paths| *paths != now[number]) {
+                changes.push(NewPaths { at: time + delay, flow: number, paths: paths.clone() });
+                now[number] = paths;
+            }
+        }
+    }
+    Ok(changes)
+}
+
+/// The paths of each flow once routes have heard that links are `dead`. `None` where it keeps its own: no other way is
+/// left, or `[[route]]` says which it takes.
+pub(super) fn repaired(
+    scenario: &Scenario,
+    network: &Network,
+    flows: &[FlowSpec],
+    dead: &[bool],
+) -> Result<Vec<Option<Vec<Vec<u32>>>>, LocatedFault> {
+    let written = written(scenario, network)?;
+    let mut ways = Ways::new(scenario, network, dead)?;
+    let one = |flow: &FlowSpec| match written.iter().any(|each| each.fits(network, flow.source_index, flow.sink_index))
+    {
+        true => None,
+        false => ways.of(flow).ok(),
+    };
+    Ok(flows.iter().map(one).collect())
+}
+
+/// As [`repaired`], of a scenario that was checked.
+pub fn repaired_paths(
+    scenario: &Scenario,
+    network: &Network,
+    flows: &[FlowSpec],
+    dead: &[bool],
+) -> Vec<Option<Vec<Vec<u32>>>> {
+    let Ok(paths) = repaired(scenario, network, flows, dead) else { unreachable!("the routes of a checked scenario") };
+    paths
+}
+
+/// The ways that `[[route]]` gives pairs of hosts, in a scenario that was checked; without those pairs that no table fits.
+pub fn written_paths(scenario: &Scenario, network: &Network) -> HashMap<(u32, u32), Vec<Vec<u32>>> {
+    let Ok(written) = written(scenario, network) else { unreachable!("the routes of a checked scenario") };
+    let pairs = network.hosts().flat_map(|from| network.hosts().map(move |to| (from, to)));
+    let pairs = pairs.filter(|(from, to)| from != to && !written.is_empty());
+    // A table may fit pairs that no flow has, and give them a way that is none.
+    let paths = |(from, to)| Some(((from, to), written_out(&written, network, from as usize, to as usize).ok()??));
+    pairs.filter_map(paths).collect()
+}
+
+fn no_way(flow: &FlowSpec, error: TopologyError) -> LocatedFault {
+    let keys = ["to", "from"].map(|key| format!("traffic.{}.{key}", flow.traffic));
+    LocatedFault::new(Fault::Topology(error), &keys)
+}
+
+/// Shortest ways, chosen as a scenario says.
+struct Ways<'a> {
+    routes: Routes<'a>,
+    multipath: Multipath,
+    /// By node, the seed of the hash by which a switch chooses.
+    seeds: Vec<u64>,
+}
+
+impl<'a> Ways<'a> {
+    fn new(scenario: &Scenario, network: &'a Network, dead: &[bool]) -> Result<Ways<'a>, LocatedFault> {
+        let seeds = match scenario.routing.multipath {
+            Multipath::Switch => seeds(scenario, network)?,
+            _ => Vec::new(),
+        };
+        let routes = Routes::avoiding(network, dead)
+            .map_err(|error| LocatedFault::new(Fault::Topology(error), &["traffic.0.to", "traffic.0.from"]))?;
+        Ok(Ways { routes, multipath: scenario.routing.multipath, seeds })
+    }
+
+    /// The ways of a flow.
+    fn of(&mut self, flow: &FlowSpec) -> Result<Vec<Vec<u32>>, TopologyError> {
+        let (from, to) = (flow.source_index as u32, flow.sink_index as u32);
+        match self.multipath {
+            Multipath::Flow => self.routes.of_flow(from, to, &flow.name, PATH_SEED).map(|path| vec![path]),
+            Multipath::Single => self.routes.first(from, to).map(|path| vec![path]),
+            Multipath::Switch => {
+                self.routes.by_switch(from, to, &flow.name, |switch| self.seeds[switch as usize]).map(|path| vec![path])
+            }
+            Multipath::Frame
+            | Multipath::RoundRobin
+            | Multipath::Flowlet
+            | Multipath::Reps
+            | Multipath::Drill
+            | Multipath::Adaptive => self.routes.all(from, to),
+        }
+    }
+
+    /// Those of the ways given that a flow uses.
+    fn chosen(&self, flow: &FlowSpec, mut paths: Vec<Vec<u32>>) -> Vec<Vec<u32>> {
+        match self.multipath {
+            Multipath::Frame
+            | Multipath::RoundRobin
+            | Multipath::Flowlet
+            | Multipath::Reps
+            | Multipath::Drill
+            | Multipath::Adaptive => paths,
+            Multipath::Single => paths.drain(..1).collect(),
+            Multipath::Flow | Multipath::Switch => {
+                let hash = qcnlab_network::topology::flow_hash(&flow.name, PATH_SEED);
+                let rank = (u128::from(hash) * paths.len() as u128) >> 64;
+                vec![paths.swap_remove(rank as usize)]
+            }
+        }
+    }
+}
+
+/// The seed of each switch: what its table of `[[switch]]` says, or a hash of its name.
+fn seeds(scenario: &Scenario, network: &Network) -> Result<Vec<u64>, LocatedFault> {
+    let mut tables = Vec::new();
+    for (number, switch) in scenario.switches.iter().enumerate() {
+        tables.push((read_pattern(&switch.only, &format!("switch.{number}.only"))?, switch.hash_seed));
+    }
+    let seed = |name: &str| {
+        let own = tables.iter().find(|(only, _)| only.matches(name)).and_then(|(_, seed)| *seed);
+        own.map_or_else(|| qcnlab_network::topology::flow_hash(name, PATH_SEED), u64::from)
+    };
+    Ok(network.nodes.iter().map(|node| seed(&node.name)).collect())
+}
+
+/// A table of `[[route]]`: whose frames, and the switches as nodes.
+struct Written {
+    number: usize,
+    from: Pattern,
+    to: Pattern,
+    via: Vec<u32>,
+}
+
+impl Written {
+    fn fits(&self, network: &Network, from: usize, to: usize) -> bool {
+        let name = |node: usize| &network.nodes[node].name;
+        self.from.matches(name(from)) && self.to.matches(name(to))
+    }
+}
+
+fn written(scenario: &Scenario, network: &Network) -> Result<Vec<Written>, LocatedFault> {
+    let switches = || network.nodes.iter().filter(|node| node.role == Role::Switch).map(|node| node.name.clone());
+    let one = |(number, route): (usize, &Route)| {
+        let key = |name: &str| format!("route.{number}.{name}");
+        let node = |name: &str| {
+            let node = network.node(name).filter(|node| network.nodes[*node as usize].role == Role::Switch);
+            node.ok_or_else(|| {
+                let fault = Fault::NoSuchSwitch { name: name.to_owned(), known: switches().collect() };
+                LocatedFault::new(fault, &[key("via")])
+            })
+        };
+        let via: Vec<u32> = route.via.split(',').map(|name| node(name.trim())).collect::<Result<_, _>>()?;
+        let (from, to) = (read_pattern(&route.from, &key("from"))?, read_pattern(&route.to, &key("to"))?);
+        Ok(Written { number, from, to, via })
+    };
+    scenario.routes.iter().enumerate().map(one).collect()
+}
+
+/// The ways that `[[route]]` gives from one host to another; `None` if no table fits them.
+fn written_out(
+    written: &[Written],
+    network: &Network,
+    from: usize,
+    to: usize,
+) -> Result<Option<Vec<Vec<u32>>>, LocatedFault> {
+    let fitting = written.iter().filter(|each| each.fits(network, from, to));
+    let path = |each: &Written| {
+        let nodes = [&[from as u32][..], &each.via, &[to as u32]].concat();
+        let port = |(from, to): (u32, u32)| {
+            let ports = (0..network.ports()).find(|port| network.ends(*port) == (from, to));
+            ports.ok_or_else(|| {
+                let name = |node: u32| network.nodes[node as usize].name.clone();
+                let fault = Fault::NoLinkOnRoute { from: name(from), to: name(to) };
+                LocatedFault::new(fault, &[format!("route.{}.via", each.number)])
+            })
+        };
+        nodes.windows(2).map(|pair| port((pair[0], pair[1]))).collect::<Result<Vec<u32>, _>>()
+    };
+    let paths = fitting.map(path).collect::<Result<Vec<_>, _>>()?;
+    debug_assert!(paths.iter().flatten().all(|port| reverse(reverse(*port)) == *port));
+    Ok((!paths.is_empty()).then_some(paths))
+}
