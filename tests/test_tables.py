@@ -25,8 +25,8 @@ COLUMNS = {
     ],
     "pauses": ["replication", "time_s", "until_s", "port", "priority", "because"],
     "flows": [
-        "replication", "source", "traffic", "priority", "size_bytes", "start_s", "finished_s",
-        "completion_s", "alone_s", "standalone_s", "slowdown", "delivered_bytes",
+        "replication", "source", "traffic", "priority", "size_bytes", "start_s", "received_s",
+        "finished_s", "completion_s", "alone_s", "standalone_s", "slowdown", "delivered_bytes",
         "max_min_bps", "proportional_bps",
         "sent_frames", "delivered_frames", "dropped_frames", "refused_frames", "goodput_bytes",
         "retransmitted_frames", "spurious_frames", "reorder_peak_frames", "fast_retransmits",

@@ -358,6 +358,8 @@ fn flows(from: &NamedOutcome) -> Table {
         Data::OptionalF64(all.map(|one| one.filter(|one| one.finished).map(|one| of(&one))).collect())
     };
     let started = tallies().map(|t| (t.started != Instant::NEVER).then(|| t.started.seconds())).collect();
+    let received = tallies().map(|t| t.roce.as_ref().map(|roce| roce.received).filter(|at| *at != Instant::NEVER));
+    let received = received.map(|at| at.map(Instant::seconds)).collect();
     let finished = tallies().map(|t| (t.finished != Instant::NEVER).then(|| t.finished.seconds())).collect();
     table(
         "flows",
@@ -368,6 +370,7 @@ fn flows(from: &NamedOutcome) -> Table {
             Column { name: "priority", unit: "", data: numbered(|run, flow| run.fabric.flows[flow].class.into()) },
             Column { name: "size_bytes", unit: "B", data: Data::OptionalI64(size) },
             Column { name: "start_s", unit: "s", data: Data::OptionalF64(started) },
+            Column { name: "received_s", unit: "s", data: Data::OptionalF64(received) },
             Column { name: "finished_s", unit: "s", data: Data::OptionalF64(finished) },
             Column { name: "completion_s", unit: "s", data: completed(|one| one.took.seconds()) },
             Column { name: "alone_s", unit: "s", data: alone(|alone| alone.ideal) },

@@ -5,6 +5,7 @@ use super::located::{LocatedFault, read_pattern};
 use qcnlab_network::Pattern;
 use qcnlab_network::topology::{Network, Role, TopologyError};
 use qcnlab_schemes::{Dice, Purpose, choice};
+use qcnlab_sim::WaitDelays;
 use qcnlab_traffic::replay::CaptureSurvey;
 use qcnlab_traffic::{Arrival, ArrivalsError};
 use qcnlab_units::{Bytes, Instant, Span};
@@ -27,6 +28,8 @@ pub(super) struct HostPair {
     pub(super) class: Option<u8>,
     /// Positions among the pairs of the same entry of those that it waits for.
     pub(super) after: Vec<usize>,
+    /// How long after these it may start, where that is not at once.
+    pub(super) delays: Option<Box<WaitDelays>>,
 }
 
 choice! {
@@ -139,6 +142,7 @@ impl TrafficEntry<'_> {
             size: Some(flow.size),
             class: None,
             after: Vec::new(),
+            delays: None,
         };
         Ok(flows.into_iter().map(pair).collect())
     }
@@ -156,7 +160,7 @@ fn staggered(pairs: Vec<(u32, u32)>, mut start: Span, stagger: Span) -> Vec<Host
         if sender.replace(from).is_some_and(|before| before != from) {
             start = start + stagger;
         }
-        HostPair { from, to, start, size: None, class: None, after: Vec::new() }
+        HostPair { from, to, start, size: None, class: None, after: Vec::new(), delays: None }
     };
     pairs.into_iter().map(at).collect()
 }

@@ -7,6 +7,7 @@ use super::network::network;
 use super::types::Scenario;
 use qcnlab_network::topology::Network;
 use qcnlab_schemes::params::Variants;
+use qcnlab_sim::WaitDelays;
 use qcnlab_units::{Bytes, Span};
 use std::collections::HashMap;
 
@@ -33,6 +34,8 @@ pub struct FlowSpec {
     /// Positions of the flows that it waits for. Where there are any, `start` is how long after they have completed it
     /// starts.
     pub after: Box<[u32]>,
+    /// How long after these it may start, where that is not at once.
+    pub delays: Option<Box<WaitDelays>>,
 }
 
 impl Scenario {
@@ -80,6 +83,7 @@ pub(super) fn flows(scenario: &Scenario, network: &Network, draw: Draw) -> Resul
                 size: pair.size,
                 class: pair.class,
                 after: pair.after.into_iter().map(|before| (first + before) as u32).collect(),
+                delays: pair.delays,
             });
         }
         if flows.len() > 2 * MOST_FLOWS {

@@ -63,7 +63,7 @@ pub use path_choice::{PathChoice, QueueChoice};
 pub use plan::{
     CompletesAt, DependencyPlan, DomainPlan, DomainPort, Events, Feedback, FlowPlan, FlowPlans, GeneratorPlan,
     LinkFailure, LinkPlan, NodePlan, PausePlan, PauseRule, PauseScope, PauseStorm, PauseTarget, Plan, PortPlan,
-    Process, Record, ReplayPlan, Reroute, ServiceChange, Ties, Traffic, TrimPlan,
+    Process, Record, ReplayPlan, Reroute, ServiceChange, Ties, Traffic, TrimPlan, WaitDelays,
 };
 pub use replay::{ReplayError, ReplaySource, ReplayStream, ReplayedFrame};
 pub use reps::RepsPlan;

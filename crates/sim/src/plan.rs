@@ -494,8 +494,19 @@ pub struct DependencyPlan {
     pub flow: u32,
     /// What it waits for, each flow once.
     pub after: Vec<(u32, CompletesAt)>,
+    /// How long after these it may start, where that is not at once.
+    pub delays: Option<Box<WaitDelays>>,
     /// From then on it does not start.
     pub until: Instant,
+}
+
+/// How long after each flow that it waits for a flow may start. Its [`FlowPlan::start`] comes beyond.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WaitDelays {
+    /// For each of the others, in their order; those that are not there are 0.
+    pub each: Vec<Span>,
+    /// Before that it does not start.
+    pub not_before: Instant,
 }
 
 /// Where a message has to be complete.

@@ -5,7 +5,7 @@ mod net;
 use net::Net;
 use qcnlab_sim::CompletesAt::{Receiver, Sender};
 use qcnlab_sim::roce::QpRecovery;
-use qcnlab_sim::{CompletesAt, DependencyPlan, Ending, Events, Finished, PauseStorm, Traffic, testing};
+use qcnlab_sim::{CompletesAt, DependencyPlan, Ending, Events, Finished, PauseStorm, Traffic, WaitDelays, testing};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 const NEVER: u64 = u64::MAX;
@@ -32,7 +32,19 @@ fn message(net: &mut Net, from: &str, to: &str) -> u32 {
 fn waiting(net: &mut Net, from: &str, to: &str, delay: Span, after: &[(u32, CompletesAt)]) -> u32 {
     let flow = message(net, from, to);
     net.plan.flows[flow as usize].start = Instant::ZERO + delay;
-    net.plan.dependencies.push(DependencyPlan { flow, after: after.to_vec(), until: Instant::NEVER });
+    net.plan.dependencies.push(DependencyPlan { flow, after: after.to_vec(), delays: None, until: Instant::NEVER });
+    flow
+}
+
+/// The same, a delay of its own after each of the others, and never before an instant.
+fn delayed(net: &mut Net, ends: (&str, &str), after: &[(u32, CompletesAt, Span)], not_before: Instant) -> u32 {
+    let flow = message(net, ends.0, ends.1);
+    net.plan.dependencies.push(DependencyPlan {
+        flow,
+        after: after.iter().map(|(before, at, _)| (*before, *at)).collect(),
+        delays: Some(Box::new(WaitDelays { each: after.iter().map(|(_, _, delay)| *delay).collect(), not_before })),
+        until: Instant::NEVER,
+    });
     flow
 }
 
@@ -149,4 +161,27 @@ fn a_pause_wakes_nobody_who_waits() {
     let done = net.run();
     assert_eq!((done.flows[0].delivered, done.flows[1].sent), (10, 0));
     assert_eq!(started(&done), [0, NEVER]);
+}
+
+#[test]
+fn each_wait_has_its_own_delay() {
+    let run = |delays: (u64, u64), not_before: u64| {
+        let mut net = star();
+        let first = message(&mut net, "a", "b");
+        let second = waiting(&mut net, "b", "c", Span::ZERO, &[(first, Receiver)]);
+        let us = Span::from_us;
+        let after = [(first, Receiver, us(delays.0)), (second, Sender, us(delays.1))];
+        delayed(&mut net, ("b", "a"), &after, Instant::ZERO + us(not_before));
+        net.plan.drains = true;
+        let done = net.run();
+        let (first, second) = (done.flows[0].roce.unwrap().received, done.flows[1].finished);
+        (done.flows[2].started, first, second)
+    };
+    for (delays, not_before) in [((0, 0), 0), ((500, 3), 0), ((3, 500), 0), ((1, 1), 2000)] {
+        let (started, first, second) = run(delays, not_before);
+        assert!(first < second);
+        let us = Span::from_us;
+        let latest = (first + us(delays.0)).max(second + us(delays.1)).max(Instant::ZERO + us(not_before));
+        assert_eq!(started, latest, "{delays:?} {not_before}");
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::MOST_FLOWS;
 use super::sheet::{CellFault, Sheet, SheetError, SheetRow};
+use qcnlab_sim::WaitDelays;
 use qcnlab_units::nearest;
 use qcnlab_units::{Bytes, Instant, Span};
 use std::collections::{BTreeMap, HashSet};
@@ -22,6 +23,8 @@ pub struct ListedFlow {
     /// Positions in the list of the flows that it waits for, from 0. Where there are any, `start` is how long after they
     /// have completed it starts.
     pub after: Vec<usize>,
+    /// How long after these it may start, where that is not at once.
+    pub delays: Option<Box<WaitDelays>>,
     /// The line it stands in, from 1.
     pub line: u64,
 }
@@ -35,7 +38,8 @@ const AFTER: usize = 6;
 /// order.
 ///
 /// A flow with ids of others in `after`, separated by blanks, waits for these. Each of them comes from its own sender, or
-/// goes to it: nobody else would know. `id` is any text without blanks that no other flow has.
+/// goes to it: nobody else would know. `id` is any text without blanks and plus signs that no other flow has. `1+20us` in `after`
+/// is so long after flow 1, `+20us` so long after the start of the run.
 ///
 /// Sizes and times have their units (`64 KB`, `1.5 ms`). Lines that are empty or begin with # are passed over. `text`
 /// is what the file holds, `file` what errors call it, `hosts` the names that flows may go between.
@@ -83,7 +87,7 @@ fn flow(row: &SheetRow<'_>, known: &HashSet<&str>, hosts: &[&str]) -> Result<Lis
         class.ok_or_else(|| row.fault(4, CellFault::Class { text: text.to_owned() }))
     };
     let class = row.optional(4)?.map(class).transpose()?;
-    Ok(ListedFlow { from, to, size, start, class, after: Vec::new(), line: row.line() })
+    Ok(ListedFlow { from, to, size, start, class, after: Vec::new(), delays: None, line: row.line() })
 }
 
 /// The flows that have an id, by it.
@@ -92,7 +96,7 @@ struct Ids(BTreeMap<String, usize>);
 
 impl Ids {
     fn insert(&mut self, row: &SheetRow<'_>, id: &str, flow: usize) -> Result<(), SheetError> {
-        if id.contains(char::is_whitespace) {
+        if id.contains(|letter: char| letter.is_whitespace() || letter == '+') {
             return Err(row.fault(ID, CellFault::BlankInId { text: id.to_owned() }));
         }
         match self.0.insert(id.to_owned(), flow) {
@@ -113,16 +117,35 @@ impl Ids {
 fn link(flows: &mut [ListedFlow], ids: &Ids, waits: &[(usize, String)]) -> Result<(), (u64, CellFault)> {
     for (flow, names) in waits {
         let line = flows[*flow].line;
-        for id in names.split_whitespace() {
+        for wait in names.split_whitespace() {
+            let (id, delay) = wait.split_once('+').map_or((wait, Ok(Span::ZERO)), |(id, delay)| (id, delay.parse()));
+            let delay: Span = delay.map_err(|fault| (line, CellFault::Quantity(fault)))?;
+            if id.is_empty() {
+                let delays = flows[*flow].delays.get_or_insert_default();
+                delays.not_before = delays.not_before.max(Instant::ZERO + delay);
+                continue;
+            }
             let before = ids.find(id).map_err(|fault| (line, fault))?;
             let (waits, other) = (&flows[*flow], &flows[before]);
             if waits.from != other.to && waits.from != other.from {
                 let (id, from) = (id.to_owned(), waits.from.clone());
                 return Err((line, CellFault::Unheard { id, from }));
             }
-            if !waits.after.contains(&before) {
-                flows[*flow].after.push(before);
+            let waits = &mut flows[*flow];
+            let position = waits.after.iter().position(|other| *other == before).unwrap_or_else(|| {
+                waits.after.push(before);
+                waits.after.len() - 1
+            });
+            if delay > Span::ZERO {
+                let each = &mut waits.delays.get_or_insert_default().each;
+                each.resize(each.len().max(position + 1), Span::ZERO);
+                each[position] = each[position].max(delay);
             }
+        }
+        let waits = &mut flows[*flow];
+        if waits.after.is_empty() {
+            waits.start =
+                waits.start + waits.delays.take().map_or(Span::ZERO, |delays| delays.not_before.since(Instant::ZERO));
         }
     }
     match circle(flows) {
@@ -200,12 +223,32 @@ mod tests {
         let flow = |from: &str, to: &str, size, start, class, line| {
             let (from, to) = (from.to_owned(), to.to_owned());
             let start = Instant::ZERO + Span::from_us(start);
-            ListedFlow { from, to, size: Bytes::new(size), start, class, after: Vec::new(), line }
+            ListedFlow { from, to, size: Bytes::new(size), start, class, after: Vec::new(), delays: None, line }
         };
         assert_eq!(flows, [flow("host1", "host2", 64_000, 1500, Some(3), 4), flow("host3", "host1", 1, 0, None, 6)]);
         let other_order = read_flows(b"start,size,to,from\n1 us,1 KB,host1,host2", "flows.csv", HOSTS).unwrap();
         assert_eq!(other_order, [flow("host2", "host1", 1000, 1, None, 2)]);
         assert_eq!(read_flows("\u{feff}from,to,size,start\n".as_bytes(), "flows.csv", HOSTS), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn waits_have_delays_of_their_own() {
+        let text = "from,to,size,start,id,after\nhost1,host2,1 B,0 s,a,\nhost1,host2,1 B,0 s,b,\n\
+                    host2,host1,1 B,1 us,c,a b+20us +3ms a+5us b+7us\nhost1,host2,1 B,1 us,,+2us\nhost1,host2,1 B,0 s,,a\n";
+        let flows = read_flows(text.as_bytes(), "flows.csv", HOSTS).unwrap();
+        let delays = |each: &[u64], not_before| {
+            let each = each.iter().map(|us| Span::from_us(*us)).collect();
+            Some(Box::new(WaitDelays { each, not_before: Instant::ZERO + Span::from_us(not_before) }))
+        };
+        let told: Vec<_> = flows.iter().map(|flow| (flow.start, flow.after.clone(), flow.delays.clone())).collect();
+        let at = |us| Instant::ZERO + Span::from_us(us);
+        assert_eq!(told[2], (at(1), vec![0, 1], delays(&[5, 20], 3000)));
+        assert_eq!(told[3], (at(3), vec![], None));
+        assert_eq!(told[4], (at(0), vec![0], None));
+        let wrong = |wait: &str| said(&text.replace("b+7us", wait));
+        assert!(wrong("b+7").starts_with("flows.csv, line 4, column 6 (after): '7' has no unit"), "{}", wrong("b+7"));
+        assert!(wrong("d+7us").contains("no flow has the id 'd'"));
+        assert!(said(&text.replace(",a,", ",a+b,")).contains("has a blank or a plus sign"));
     }
 
     #[test]
@@ -284,7 +327,8 @@ mod tests {
         );
         assert_eq!(
             said("host1,host2,1 B,0 s,a b,\n"),
-            "flows.csv, line 2, column 5 (id): the id 'a b' has a blank: leave blanks out, they separate ids"
+            "flows.csv, line 2, column 5 (id): the id 'a b' has a blank or a plus sign: leave them out, they \
+             separate ids, and ids from delays"
         );
         // d waits for the circle of b and c, and is not in it.
         let circle = "host1,host2,1 B,0 s,d,c\nhost1,host2,1 B,0 s,b,c\nhost2,host1,1 B,0 s,c,b\n";

@@ -138,7 +138,7 @@ pub enum CellFault {
         text: String,
     },
     /// An id that could not be told from two.
-    #[error("the id '{text}' has a blank: leave blanks out, they separate ids")]
+    #[error("the id '{text}' has a blank or a plus sign: leave them out, they separate ids, and ids from delays")]
     BlankInId {
         /// The cell.
         text: String,

@@ -43,6 +43,10 @@ COMMANDS = {
         "commands.flows:collective",
         "Tell how long a run's collective operations took, and why.",
     ),
+    "step": (
+        "commands.flows:step",
+        "Tell how long a run's training steps took, and what was exposed.",
+    ),
     "explain-run": (
         "commands.explain_run:explain_run",
         "Tell what happened in a run, in words for a ticket.",
@@ -86,7 +90,7 @@ COMMANDS = {
 GROUPS = {
     "Run": ("run", "sweep", "tune", "check"),
     "Compare": ("compare", "demo"),
-    "Look": ("report", "plot", "fct", "collective", "explain-run", "lab"),
+    "Look": ("report", "plot", "fct", "collective", "step", "explain-run", "lab"),
     "Theory": ("analyse", "warmup"),
     "Operate": ("headroom", "deadlock", "lint", "advise"),
     "Frames": ("frames", "conform", "mib", "dissector"),

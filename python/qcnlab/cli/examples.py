@@ -102,6 +102,15 @@ EXAMPLES = {
         "import chakra step.0.et step.1.et --duration '10 ms' --rate '100 Gb/s' --delay '1 us' "
         "-o scenario.toml",
     ),
+    "step": (
+        "step runs/FOLDER",
+        "step runs/FOLDER -o gantt.svg",
+        "step runs/FOLDER --json",
+    ),
+    "import step": (
+        "import step step.toml --duration '10 ms' --rate '100 Gb/s' --delay '1 us' "
+        "-o scenario.toml",
+    ),
     "import simai": (
         "import simai simai.txt --duration '10 ms' --rate '400 Gb/s' --delay '500 ns' "
         "-o simai.toml",

@@ -1,4 +1,4 @@
-"""The commands about completion times and several runs: `fct`, `collective` and `compare`."""
+"""The commands about completion times and several runs: `fct`, `collective`, `step`, `compare`."""
 
 from __future__ import annotations
 
@@ -178,6 +178,32 @@ def collective(
     else:
         print(table.text(every=every))
     if any(record.completion_s is None for record in table.records()):
+        raise typer.Exit(1)
+
+
+def step(
+    folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    out: Drawing = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tell how long a run's training steps took, and which communication was exposed.
+
+    Of a scenario that qcnlab import step or import simai made: iteration time, and when each task
+    ran. The figure is a Gantt chart of ranks. Exits with 1 if a step did not end.
+    """
+    from qcnlab.results.result import open_run
+
+    if out is not None:
+        from qcnlab.files.outputs import drawable
+
+        drawable(out)
+    told = open_run(folder).steps()
+    if out is not None:
+        from qcnlab.figures.plots import save
+
+        save(told.plot(), out)
+    print(json.dumps(told.summary(), indent=2) if as_json else told.text())
+    if any(record["iteration_s"] is None for record in told.records()):
         raise typer.Exit(1)
 
 

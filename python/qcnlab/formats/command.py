@@ -301,6 +301,27 @@ def import_simai(
     told(simai.convert(file, out, Setup(duration, rate, delay, mtu), network), as_json)
 
 
+@importing.command("step")
+def import_step(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A training step, TOML.")],
+    out: Scenario,
+    duration: Duration,
+    network: Network = None,
+    rate: StarRate = None,
+    delay: StarDelay = None,
+    mtu: Mtu = 4096,
+    as_json: Json = False,
+) -> None:
+    """Read a training step: computations and collectives of all ranks, and what overlaps.
+
+    qcnlab step RUN tells how long it took, and which communication was exposed.
+    """
+    from qcnlab.formats import training
+    from qcnlab.formats.messages import Setup
+
+    told(training.convert(file, out, Setup(duration, rate, delay, mtu), network), as_json)
+
+
 @exporting.command("hpcc")
 def export_hpcc(
     run: Annotated[

@@ -28,6 +28,15 @@ class Flow(NamedTuple):
     """ps; of one that waits, how long after."""
     after: tuple[int, ...]
     """Those that it waits for, by their positions."""
+    delays: tuple[int, ...]
+    """How long after each of these it may start, ps."""
+    not_before: int
+    """When it may start at the earliest, ps."""
+
+    @property
+    def delayed(self) -> bool:
+        """Whether it waits for more than the ends of others."""
+        return bool(self.after and (self.start or any(self.delays) or self.not_before))
 
 
 class Listed(NamedTuple):
@@ -92,7 +101,24 @@ def _flows(entry: dict[str, Any], first: int) -> list[Flow]:
         size, start = (_core.quantity(row[key]) for key in ("size", "start"))
         if size is None or start is None:
             raise FormatError(f"'{row['size']}', '{row['start']}': no size and time")
-        after = tuple(dict.fromkeys(ids[name] for name in (row.get("after") or "").split()))
+        begins, waits, not_before = round(start[0] * 10**12), dict[int, int](), 0
+        for word in (row.get("after") or "").split():
+            name, plus, told = word.partition("+")
+            delay = _ps(told) if plus else 0
+            if name:
+                waits[ids[name]] = max(delay, waits.get(ids[name], 0))
+            else:
+                not_before = max(not_before, delay)
         ends = row["from"].strip(), row["to"].strip()
-        flows.append(Flow(*ends, round(size[0]), round(start[0] * 10**12), after))
+        after, delays = tuple(waits), tuple(waits.values())
+        if not after:
+            begins, not_before = begins + not_before, 0
+        flows.append(Flow(*ends, round(size[0]), begins, after, delays, not_before))
     return flows
+
+
+def _ps(text: str) -> int:
+    told = _core.quantity(text)
+    if told is None or told[1] != "s":
+        raise FormatError(f"'{text}' is no time")
+    return round(told[0] * 10**12)

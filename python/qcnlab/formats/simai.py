@@ -17,9 +17,8 @@ from qcnlab.formats.messages import MOST_HOSTS, MOST_OCTETS, Setup, length
 from qcnlab.formats.numbers import NumberFault, whole
 from qcnlab.formats.report import Report
 from qcnlab.formats.schedules import collectives
-from qcnlab.formats.schedules.collectives import Collective, Span
 from qcnlab.formats.schedules.messages import schedule
-from qcnlab.formats.schedules.operations import CALC, Rank
+from qcnlab.formats.schedules.steps import Group, Step, Task, build, line_of
 from qcnlab.formats.schedules.writing import files, tell, write
 from qcnlab.printing.text import counted
 
@@ -71,26 +70,18 @@ class Sizes(NamedTuple):
     tensor: int
     expert: int
 
-    def groups(self, suffix: bytes, weights: bool) -> list[tuple[int, ...]]:
+    def group(self, suffix: bytes, weights: bool) -> Group:
         """Return the groups of ranks of a collective.
 
         Tensor parallel ranks follow each other; data parallel ones are so far apart. Expert
         parallel groups are parts of the data parallel ones, ranks of which follow each other.
         """
-        columns = [tuple(range(first, self.ranks, self.tensor)) for first in range(self.tensor)]
+        data = self.ranks // self.tensor
         if suffix == b"_EP":
-            return [
-                column[at : at + self.expert]
-                for column in columns
-                for at in range(0, len(column), self.expert)
-            ]
+            return Group(self.expert, self.tensor)
         if suffix == b"_DP_EP":
-            return [column[at :: self.expert] for column in columns for at in range(self.expert)]
-        if weights:
-            return columns
-        return [
-            tuple(range(first, first + self.tensor)) for first in range(0, self.ranks, self.tensor)
-        ]
+            return Group(data // self.expert, self.tensor * self.expert)
+        return Group(data, self.tensor) if weights else Group(self.tensor, 1)
 
 
 class Workload(NamedTuple):
@@ -185,45 +176,43 @@ def _part(line: Line, words: list[bytes]) -> Part:
     raise line.fault(f"{shown(words[1])}: there are NONE, {known}, and _EP or _DP_EP behind")
 
 
-class _Step:
-    """A training step: forward through the layers, then backward."""
-
-    def __init__(self, path: Path, work: Workload) -> None:
-        self.ranks = [Rank(path) for _ in range(work.sizes.ranks)]
-        self.sizes = work.sizes
-        self.last: list[list[int]] = [[] for _ in self.ranks]
-        self.collectives: Counter[tuple[str, int]] = Counter()
-        self.number = 0
-        for layer in work.layers:
-            self.part(layer.forward, layer.line)
-        for layer in reversed(work.layers):
-            ends = self.part(layer.weights, layer.line, weights=True)
-            for rank, end in zip(self.ranks, ends, strict=True):
-                update = rank.add(CALC, layer.update, line=layer.line)
-                rank.after[update] = [end]
-            self.part(layer.gradient, layer.line)
-
-    def part(self, part: Part, line: int, *, weights: bool = False) -> list[int]:
-        """Add a computation and its collective; the next waits for it unless it is of weights."""
-        spans: list[Span] = []
-        for number, rank in enumerate(self.ranks):
-            at = rank.add(CALC, part.time, line=line)
-            if self.last[number]:
-                rank.after[at] = self.last[number]
-            self.last[number] = [at]
-            spans.append(Span(at, at) if part.kind is None else collectives.span(rank, [at], line))
-        if part.kind is not None:
-            algorithm = (
-                collectives.DIRECT if part.kind == collectives.ALL_TO_ALL else collectives.RING
+def step_of(work: Workload) -> Step:
+    """Return a workload as a training step: forward through the layers, then backward."""
+    out = Step(work.sizes.ranks, in_turn=False)
+    last = len(work.layers) - 1
+    for number, layer in enumerate(work.layers):
+        _add(out, work.sizes, layer.forward, f"layer {number} forward", layer.line)
+    for number, layer in enumerate(reversed(work.layers)):
+        name = f"layer {last - number}"
+        _add(out, work.sizes, layer.weights, f"{name} weights", layer.line, weights=True)
+        if layer.update:
+            after = (len(out.tasks) - 1,)
+            update = Task(
+                f"{name} update", layer.update, overlap=True, after=after, line=layer.line
             )
-            for members in self.sizes.groups(part.group, weights):
-                what = Collective(part.kind, part.octets, members, algorithm)
-                collectives.expand(self.ranks, what, [spans[each] for each in members], self.number)
-                self.collectives[part.kind, len(members)] += 1
-                self.number += 1
-        if not weights:
-            self.last = [[each.end] for each in spans]
-        return [each.end for each in spans]
+            out.tasks.append(update)
+        _add(out, work.sizes, layer.gradient, f"{name} gradient", layer.line)
+    return out
+
+
+def _add(
+    out: Step, sizes: Sizes, part: Part, name: str, line: int, *, weights: bool = False
+) -> None:
+    """Add a computation and its collective; the next waits for it unless it is of weights."""
+    out.tasks.append(Task(name, part.time, line=line))
+    if part.kind is not None:
+        algorithm = collectives.DIRECT if part.kind == collectives.ALL_TO_ALL else collectives.RING
+        out.tasks.append(
+            Task(
+                f"{name}, {part.kind}",
+                kind=part.kind,
+                octets=part.octets,
+                algorithm=algorithm,
+                group=sizes.group(part.group, weights),
+                overlap=weights,
+                line=line,
+            )
+        )
 
 
 def convert(path: Path, out: Path, setup: Setup, network: str | None) -> Report:
@@ -255,14 +244,21 @@ def convert(path: Path, out: Path, setup: Setup, network: str | None) -> Report:
     files(out)
     end = length(setup)
     work = read(path)
-    step = _Step(path, work)
-    plan = schedule(step.ranks)
+    step = step_of(work)
+    built = build(step, path)
+    plan = schedule(built.ranks)
     report = Report()
     sizes = work.sizes
     report.read.append((str(path), f"{counted(len(work.layers), 'layer')}, {sizes.ranks} ranks"))
     where = fabric(sizes.ranks, setup, network, [path], "workloads of SimAI")
-    write(step.ranks, plan, where, out, end, report)
-    for (kind, ranks), count in step.collectives.items():
+    write(built.ranks, plan, where, out, end, report, line_of(step, built, plan, where.hosts))
+    kinds = Counter(
+        (task.kind, task.group.ranks)
+        for task in step.tasks
+        if task.kind is not None
+        for _ in range(sizes.ranks // task.group.ranks)
+    )
+    for (kind, ranks), count in kinds.items():
         how = "direct" if kind == collectives.ALL_TO_ALL else "ring"
         report.mapped.append((f"{count} {kind} of {ranks} ranks", f"sends and receives, {how}"))
     report.mapped += [
@@ -283,5 +279,8 @@ def convert(path: Path, out: Path, setup: Setup, network: str | None) -> Report:
         ("channels of NCCL", "each part is one message"),
         ("when a rank passes a part on", "once its own first is acknowledged, at the earliest"),
     ]
+    if plan.idle:
+        plan.idle = 0
+        report.mapped.append(("computation after the last message", "qcnlab step RUN counts it"))
     tell(plan, report)
     return report

@@ -17,6 +17,7 @@ from qcnlab.report.settings import settings, watermarks
 from qcnlab.report.stops import tree
 from qcnlab.results import comparison, explanation_text, metrics_text
 from qcnlab.results.explanation import explanation
+from qcnlab.results.steps import has_steps
 from qcnlab.runs import endings
 from qcnlab.runs.facts import facts
 
@@ -98,6 +99,7 @@ def _one(result: Result, sheet: charts.Sheet) -> tuple[str, str, str]:
         charts.events(sheet, [""], [result]),
         charts.pauses(sheet, result),
         tree(sheet, result),
+        _steps(result),
         _happened(result),
         _flows([("", result)]),
         _definitions(row[0] for row in metrics_text.telling(result)),
@@ -318,6 +320,17 @@ def _over_time(sheet: charts.Sheet, labels: Sequence[str], results: Sequence[Res
         charts.queues(sheet, labels, results),
         charts.throughput(sheet, labels, results),
     ]
+
+
+def _steps(result: Result) -> str:
+    """Return the times of training steps, with their figure, where the run has any."""
+    if not has_steps(result):
+        return ""
+    told = result.steps()
+    parts = ["<h2>Training step</h2>"]
+    if any(each for row in told.timelines[0].tasks for each in row):
+        parts.append(page.drawn(told.plot(), "step", "when each rank computed and communicated"))
+    return "\n".join([*parts, f"<pre>{escape(told.text())}</pre>"])
 
 
 def _happened(result: Result, label: str = "") -> str:

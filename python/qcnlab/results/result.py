@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from qcnlab.results.collectives import Collectives
     from qcnlab.results.completion import Completions
+    from qcnlab.results.steps import Steps
 
 
 class Result(Recorded):
@@ -171,6 +172,23 @@ class Result(Recorded):
         from qcnlab.results.collectives import Collectives
 
         return Collectives(self)
+
+    def steps(self) -> Steps:
+        """Return how long training steps took: computation, communication, what was exposed.
+
+        Returns
+        -------
+        Steps
+            Iteration times, and when each rank did which task.
+
+        Raises
+        ------
+        AnalysisError
+            If the scenario is none that ``qcnlab import step`` or ``import simai`` made.
+        """
+        from qcnlab.results.steps import Steps
+
+        return Steps(self)
 
     def congestion_tree(self, replication: int = 0) -> pl.DataFrame:
         """Sum the pauses of one replication: which link was stopped because of which queue.

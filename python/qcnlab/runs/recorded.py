@@ -163,7 +163,8 @@ class Recorded:
         """Times, size, shares and frame counts of each flow, finished or not, in the whole run.
 
         `replication`, `source`, `traffic` (its entry, counted from 0 as in keys), `priority` (its
-        class), `size_bytes` (missing: it has no end), `start_s`, `finished_s` and `completion_s`
+        class), `size_bytes` (missing: it has no end), `start_s`, `received_s` (of RoCE messages,
+        when the last octet was there), `finished_s` and `completion_s`
         (missing: it did not finish; `completion_s` is the one less the other), `alone_s` and
         `standalone_s` (what it would have taken alone: store and forward over its way without any
         window, over RoCE with the way back of the last acknowledgement; and as the HPCC simulator

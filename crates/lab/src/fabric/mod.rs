@@ -447,7 +447,8 @@ fn dependencies(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<Depende
             false => (*before, CompletesAt::Sender),
         };
         let after = || spec.after.iter().map(heard).collect();
-        (!spec.after.is_empty()).then(|| DependencyPlan { flow, after: after(), until: until(spec) })
+        let delays = || spec.delays.clone();
+        (!spec.after.is_empty()).then(|| DependencyPlan { flow, after: after(), delays: delays(), until: until(spec) })
     };
     (0..).zip(&resolved.flows).filter_map(one).collect()
 }

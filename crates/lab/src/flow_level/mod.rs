@@ -78,6 +78,8 @@ fn waiting(plan: &DependencyPlan, start: Instant) -> WaitingFlow {
     WaitingFlow {
         flow: plan.flow,
         after: plan.after.iter().map(|(before, at)| (*before, heard(at))).collect(),
+        delays: plan.delays.as_ref().map_or_else(Vec::new, |delays| delays.each.clone()),
+        not_before: plan.delays.as_ref().map_or(Instant::ZERO, |delays| delays.not_before),
         delay: start.since(Instant::ZERO),
         until: plan.until,
     }

@@ -88,6 +88,7 @@ impl Arriving for CaptureFrames {
             size: (self.replay == Replayed::Flows).then(|| pace.octets(flow.octets)),
             class: flow.class,
             after: Vec::new(),
+            delays: None,
         });
         let pairs: Vec<HostPair> = pairs.take_while(|pair| pair.start < until).collect();
         let first = entry.start + pace.time(survey.ends().0);

@@ -132,6 +132,7 @@ impl Arriving for CollectiveOperation {
                 size: Some(Bytes::new(message.part.end - message.part.start)),
                 class: None,
                 after: message.after.into_iter().map(|before| before as usize).collect(),
+                delays: None,
             }
         };
         Ok(messages.into_iter().map(pair).collect())

@@ -57,6 +57,7 @@ impl Arriving for FlowList {
             size: Some(flow.size),
             class: flow.class,
             after: flow.after,
+            delays: flow.delays,
         };
         Ok(starting_before(stop, flows).into_iter().map(pair).collect())
     }

@@ -38,6 +38,10 @@ pub struct WaitingFlow {
     pub flow: u32,
     /// What it waits for, each flow once, and where that has to be known.
     pub after: Vec<(u32, HeardAt)>,
+    /// For each of these how long after it the flow may start; empty where it is at once.
+    pub delays: Vec<Span>,
+    /// Before that, and `delay` beyond, it does not start.
+    pub not_before: Instant,
     /// From when the last of them is known to its start.
     pub delay: Span,
     /// From then on it does not start.
@@ -88,7 +92,7 @@ pub struct FlowLevel<'a> {
     /// How many each still waits for.
     open: Numbered<usize>,
     /// For each flow that others wait for, who they are.
-    waiters: HashMap<u32, Vec<(HeardAt, u32)>>,
+    waiters: HashMap<u32, Vec<(HeardAt, u32, Span)>>,
     ended: usize,
     events: u64,
 }
@@ -128,10 +132,13 @@ impl<'a> FlowLevel<'a> {
         let never = Instant::NEVER;
         let passage = Passage { started: never, received: never, finished: never, served_bits: 0.0 };
         let mut waits = Numbered::from(vec![false; starts.len()]);
-        let mut waiters: HashMap<u32, Vec<(HeardAt, u32)>> = HashMap::new();
+        let mut waiters: HashMap<u32, Vec<(HeardAt, u32, Span)>> = HashMap::new();
         for (number, each) in (0..).zip(&waiting) {
             waits[each.flow] = true;
-            each.after.iter().for_each(|(before, at)| waiters.entry(*before).or_default().push((*at, number)));
+            let delays = each.delays.iter().copied().chain(std::iter::repeat(Span::ZERO));
+            for ((before, at), delay) in each.after.iter().zip(delays) {
+                waiters.entry(*before).or_default().push((*at, number, delay));
+            }
         }
         let free = (0..).zip(starts).filter(|(flow, _)| !waits[*flow]);
         FlowLevel {
@@ -236,13 +243,14 @@ impl<'a> FlowLevel<'a> {
     }
 
     fn completes(&mut self, now: Instant, flow: u32, here: HeardAt) {
-        for (at, number) in self.waiters.get(&flow).into_iter().flatten() {
-            let (open, each) = (&mut self.open[*number], &self.waiting[*number]);
+        for (at, number, delay) in self.waiters.get(&flow).into_iter().flatten() {
+            let (open, each) = (&mut self.open[*number], &mut self.waiting[*number]);
             if *at != here {
                 continue;
             }
             *open -= 1;
-            let start = now + each.delay;
+            each.not_before = each.not_before.max(now + *delay);
+            let start = each.not_before + each.delay;
             if *open == 0 && start < each.until {
                 self.queue.push(start, Event::Start { flow: each.flow });
             }

@@ -14,8 +14,8 @@ use std::collections::HashMap;
 pub(super) struct Dependencies {
     waiting: Vec<WaitingFlow>,
     /// For each flow that others wait for their positions in `waiting`, in the plan's order, and where it has to be
-    /// complete.
-    waiters: HashMap<FlowId, Vec<(CompletesAt, u32)>>,
+    /// complete, and how long after that they may start.
+    waiters: HashMap<FlowId, Vec<(CompletesAt, u32, Span)>>,
 }
 
 /// A flow that has not started.
@@ -23,7 +23,9 @@ struct WaitingFlow {
     flow: FlowId,
     /// How many flows it still waits for; `None` if it never starts.
     open: Option<usize>,
-    /// From when the last of them is complete to its start.
+    /// The latest of the times at which those that are complete let it start.
+    ready: Instant,
+    /// From when all of them let it to its start.
     delay: Span,
     /// From then on it does not start.
     until: Instant,
@@ -33,12 +35,16 @@ impl Dependencies {
     pub(super) fn new(plan: &Plan, materials: &Materials) -> Dependencies {
         let mut all = Dependencies::default();
         for (number, each) in (0..).zip(&plan.dependencies) {
-            for (before, at) in &each.after {
-                all.waiters.entry(FlowId::new(*before)).or_default().push((*at, number));
+            let delays =
+                each.delays.iter().flat_map(|delays| &delays.each).copied().chain(std::iter::repeat(Span::ZERO));
+            for ((before, at), delay) in each.after.iter().zip(delays) {
+                all.waiters.entry(FlowId::new(*before)).or_default().push((*at, number, delay));
             }
             let delay = materials.start(&plan.flows[each.flow as usize]).since(Instant::ZERO);
             let (flow, open) = (FlowId::new(each.flow), Some(each.after.len()));
-            all.waiting.push(WaitingFlow { flow, open, delay, until: each.until.min(plan.end) });
+            let ready = each.delays.as_ref().map_or(Instant::ZERO, |delays| delays.not_before);
+            let until = each.until.min(plan.end);
+            all.waiting.push(WaitingFlow { flow, open, ready, delay, until });
         }
         all
     }
@@ -46,12 +52,13 @@ impl Dependencies {
     /// A flow is complete: returns those that waited for nothing else, and when they start, if they do.
     fn completed(&mut self, now: Instant, flow: FlowId, here: CompletesAt) -> Vec<(FlowId, Option<Instant>)> {
         let mut free = Vec::new();
-        for (at, number) in self.waiters.get(&flow).into_iter().flatten() {
+        for (at, number, delay) in self.waiters.get(&flow).into_iter().flatten() {
             let waiting = &mut self.waiting[*number as usize];
             let Some(open) = waiting.open.as_mut().filter(|_| *at == here) else { continue };
             *open -= 1;
+            waiting.ready = waiting.ready.max(now + *delay);
             if *open == 0 {
-                free.push((waiting.flow, Some(now + waiting.delay).filter(|start| *start < waiting.until)));
+                free.push((waiting.flow, Some(waiting.ready + waiting.delay).filter(|start| *start < waiting.until)));
             }
         }
         free
@@ -86,7 +93,7 @@ impl Engine {
         let mut lost = vec![flow];
         while let Some(flow) = lost.pop() {
             self.run_end.close_flow(now);
-            for (_, number) in self.dependencies.waiters.remove(&flow).into_iter().flatten() {
+            for (_, number, _) in self.dependencies.waiters.remove(&flow).into_iter().flatten() {
                 let waiting = &mut self.dependencies.waiting[number as usize];
                 lost.extend(waiting.open.take().map(|_| waiting.flow));
             }

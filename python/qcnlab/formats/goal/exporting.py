@@ -44,7 +44,7 @@ def convert(source: str, out: Path) -> Report:
     waits: list[list[str]] = [[] for _ in range(ranks)]
     finer = 0
     for at, flow in enumerate(flows, 1):
-        finer += flow.start % NS != 0
+        finer += any(each % NS for each in (flow.start, flow.not_before, *flow.delays))
         _add(statements, waits, at, flow, flows, numbers)
     with NewFolder(out) as folder:
         with (folder.path / "schedule.goal").open("w", encoding="ascii") as file:
@@ -62,7 +62,7 @@ def convert(source: str, out: Path) -> Report:
     ]
     if finer:
         report.not_modelled.append(
-            (f"{counted(finer, 'start')} finer than a ns", "cut to whole ns")
+            (f"{counted(finer, 'message')} with a time finer than a ns", "cut to whole ns")
         )
     report.not_modelled.append(
         ("network, scheme, classes", "options of LogGOPSim's command say its model of a network")
@@ -91,7 +91,15 @@ def _add(
     own.append(f"s{at}: send {flow.octets}b to {target} tag {at}")
     if first != f"s{at}":
         waits[source].append(f"s{at} requires {first}")
-    for before in flow.after:
+    for number, (before, delay) in enumerate(zip(flow.after, flow.delays, strict=True), 1):
         kind = "r" if flows[before].target == flow.source else "s"
-        waits[source].append(f"{first} requires {kind}{before + 1}")
+        waited = f"{kind}{before + 1}"
+        if delay >= NS:
+            own.append(f"d{at}_{number}: calc {delay // NS}")
+            waits[source].append(f"d{at}_{number} requires {waited}")
+            waited = f"d{at}_{number}"
+        waits[source].append(f"{first} requires {waited}")
+    if flow.not_before >= NS:
+        own.append(f"d{at}_0: calc {flow.not_before // NS}")
+        waits[source].append(f"{first} requires d{at}_0")
     statements[target].append(f"r{at}: recv {flow.octets}b from {source} tag {at}")

@@ -73,7 +73,7 @@ def _triggers(
         causes = frozenset((each, flows[each].target == flow.source) for each in flow.after)
         if any(position not in kept for position, _ in causes):
             lost += 1
-        elif causes and flow.start:
+        elif flow.delayed:
             delayed += 1
         elif any(fired.get(cause, causes) != causes for cause in causes):
             shared += 1

@@ -1,8 +1,7 @@
 """Messages of a schedule, and when each may start: after others, and a delay.
 
-What a rank computes stands between its messages as a delay. A message starts when those that it
-waits for are complete and one delay has passed: where the delays differ, it starts here the longest
-of them after all, which is later than there, and how much later at most is told.
+What a rank computes stands between its messages as a delay. A message starts when each of those
+that it waits for is complete, so long after it as that asks for, and not before a time.
 """
 
 from __future__ import annotations
@@ -35,8 +34,6 @@ class Message:
         The messages that it waits for, by their positions, each with the delay that it asks for.
     earliest : int
         When it starts at the earliest whatever it waits for, ps.
-    delay : int
-        How long after those that it waits for it starts, or when, ps.
     position : tuple
         Rank and operation.
     """
@@ -47,7 +44,21 @@ class Message:
     position: Position
     after: dict[int, int] = field(default_factory=dict)
     earliest: int = 0
-    delay: int = 0
+
+    @property
+    def delay(self) -> int:
+        """How long after all that it waits for it starts at the least, or when, ps."""
+        return min(self.after.values()) if self.after else self.earliest
+
+    @property
+    def longest_wait(self) -> int:
+        """The longest of its delays after others, ps."""
+        return max(self.after.values(), default=0)
+
+    @property
+    def longest(self) -> int:
+        """The longest time that it asks for, ps."""
+        return max(self.earliest, self.longest_wait)
 
 
 @dataclass
@@ -64,10 +75,6 @@ class Schedule:
         Messages from a rank to itself, which are none here.
     empty : int
         Messages without octets, which have one here.
-    late : int
-        Messages that start later than there, because they wait for several with different delays.
-    latest : int
-        How much later at most, ps.
     idle : int
         Ranks whose computation no message waits for.
     """
@@ -76,8 +83,6 @@ class Schedule:
     matches: Matches
     own: int = 0
     empty: int = 0
-    late: int = 0
-    latest: int = 0
     idle: int = 0
     _waits: int = field(default=0, repr=False)
 
@@ -116,7 +121,7 @@ def schedule(ranks: Sequence[Rank], overhead: int = 0) -> Schedule:
             out.messages.append(message)
     for number, rank in enumerate(ranks):
         _Walk(number, rank, numbers, out, overhead).walk()
-    _delay(out, _order(ranks, out.messages))
+    _check_order(ranks, out.messages)
     return out
 
 
@@ -261,28 +266,8 @@ def _later(terms: Terms, delay: int) -> Terms:
     return terms[0] + delay, {message: each + delay for message, each in terms[1].items()}
 
 
-def _delay(out: Schedule, order: list[int]) -> None:
-    """Say how long after what it waits for each message starts.
-
-    That is the longest of its delays. Where a time is later than these, the delay is what is left
-    of it at the earliest end of what the message waits for.
-    """
-    starts = [0] * len(out.messages)
-    for number in order:
-        message = out.messages[number]
-        message.delay = starts[number] = message.earliest
-        if message.after:
-            ends = [starts[each] for each in message.after]
-            waits = message.after.values()
-            message.delay = max(*waits, message.earliest - max(ends), 0)
-            starts[number] = max(message.earliest, *map(int.__add__, ends, waits))
-            excess = message.delay - min(waits)
-            out.late += excess > 0
-            out.latest = max(out.latest, excess)
-
-
-def _order(ranks: Sequence[Rank], messages: list[Message]) -> list[int]:
-    """Return the messages so that each comes after those that it waits for."""
+def _check_order(ranks: Sequence[Rank], messages: list[Message]) -> None:
+    """Raise `FormatError` if a message waits for itself, through others."""
     open_ = [len(message.after) for message in messages]
     waiters: dict[int, list[int]] = {}
     for number, message in enumerate(messages):
@@ -295,7 +280,7 @@ def _order(ranks: Sequence[Rank], messages: list[Message]) -> list[int]:
             if open_[waiter] == 0:
                 free.append(waiter)
     if len(free) == len(messages):
-        return free
+        return
     number = next(number for number, count in enumerate(open_) if count)
     seen: set[int] = set()
     while number not in seen:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from qcnlab.formats.report import Report
-    from qcnlab.formats.schedules.messages import Schedule
+    from qcnlab.formats.schedules.messages import Message, Schedule
     from qcnlab.formats.schedules.operations import Rank
 
 
@@ -33,9 +33,17 @@ def files(out: Path) -> Path:
 
 
 def write(
-    ranks: Sequence[Rank], plan: Schedule, fabric: Fabric, out: Path, end: int, report: Report
+    ranks: Sequence[Rank],
+    plan: Schedule,
+    fabric: Fabric,
+    out: Path,
+    end: int,
+    report: Report,
+    head: str | None = None,
 ) -> None:
     """Write a scenario and its list of messages, and say so in a report.
+
+    `head` is a line of the list that says what its messages belong to.
 
     Raises
     ------
@@ -52,7 +60,7 @@ def write(
         rows = stack.enter_context(
             stack.enter_context(whole_file(lists)).open("w", encoding="utf-8")
         )
-        rows.write(f"{FLOWS_MARK}\n{COLUMNS}\n")
+        rows.write("\n".join([FLOWS_MARK, *([head] if head else []), COLUMNS, ""]))
         rows.writelines(_rows(ranks, plan, fabric, end))
         text = fabric.text(named(lists), len(plan.messages))
         stack.enter_context(whole_file(out)).write_text(text, encoding="utf-8")
@@ -68,17 +76,33 @@ def write(
 def _rows(ranks: Sequence[Rank], plan: Schedule, fabric: Fabric, end: int) -> Iterator[str]:
     awaited = {before for message in plan.messages for before in message.after}
     for number, message in enumerate(plan.messages):
-        if message.delay >= end:
+        if message.longest >= end:
             rank, at = message.position
             raise ranks[rank].fault(
                 at,
-                f"it starts {time_text(message.delay)} after what it waits for, and the run lasts "
-                f"{time_text(end)}: give a longer --duration",
+                f"it starts {time_text(message.longest)} after what it waits for, and the run "
+                f"lasts {time_text(end)}: give a longer --duration",
             )
         name = str(number + 1) if number in awaited else ""
-        after = " ".join(str(before + 1) for before in sorted(message.after))
+        after = " ".join(_waits(message))
         ends = f"{fabric.hosts[message.source]},{fabric.hosts[message.target]}"
         yield f"{ends},{message.octets} B,{time_text(message.delay)},,{name},{after}\n"
+
+
+def _waits(message: Message) -> Iterator[str]:
+    """Yield what a list says of those that a message waits for, beyond the delay of all."""
+    if not message.after:
+        return
+    common = message.delay
+    for before, delay in sorted(message.after.items()):
+        yield f"{before + 1}{_plus(delay - common)}"
+    # A time that is no later than the longest delay passes anyhow.
+    if message.earliest > message.longest_wait:
+        yield _plus(message.earliest - common)
+
+
+def _plus(delay: int) -> str:
+    return f"+{time_text(delay).replace(' ', '')}" if delay else ""
 
 
 def tell(plan: Schedule, report: Report) -> None:
@@ -87,18 +111,15 @@ def tell(plan: Schedule, report: Report) -> None:
     report.mapped += [
         ("sends and their receives", f"{counted(len(plan.messages), 'message')}, a list over roce"),
         ("what an operation waits for", f"column after, of {counted(waiting, 'message')}"),
-        ("computation between messages", "start: so long after what a message waits for"),
+        (
+            "computation between messages",
+            "start, and + in after: so long after what a message waits for",
+        ),
     ]
     matches = plan.matches
     notes = (
         (plan.own, "message", "from a rank to itself", "no link carries it: it takes no time"),
         (plan.empty, "message", "of 0 octets", "1 octet: a message has one"),
-        (
-            plan.late,
-            "message",
-            "after others with different delays",
-            f"the longest delay after all: up to {time_text(plan.latest)} later than there",
-        ),
         (matches.unreceived, "message", "that no receive takes", "sent all the same"),
         (
             matches.any,

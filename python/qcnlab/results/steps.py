@@ -1,0 +1,350 @@
+"""Training steps of a run: when each rank computed and communicated, and what was exposed.
+
+A scenario that `qcnlab import step` or `import simai` made has a list whose first lines say which
+task each message belongs to. With the times of its messages that gives the time of every task.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from qcnlab.errors import AnalysisError
+from qcnlab.printing import text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from matplotlib.figure import Figure
+
+    from qcnlab.runs.recorded import Recorded
+
+MARK = "# step: "
+PS = 1e12
+Interval = tuple[int, int]
+"""When a task begins and ends at a rank, ps."""
+
+
+class Timeline(NamedTuple):
+    """When each rank did what in one replication.
+
+    Attributes
+    ----------
+    replication : int
+        From 0.
+    tasks : list of list
+        For each task of each step, for each rank, its interval; `None`: it did not end.
+    """
+
+    replication: int
+    tasks: list[list[Interval | None]]
+
+
+class Steps:
+    """The training steps of a run.
+
+    Comes from `Result.steps`.
+    """
+
+    def __init__(self, result: Recorded) -> None:
+        self.name = result.name
+        entry, listed = _listed(result)
+        told = next(line for line in listed.splitlines() if line.startswith(MARK))
+        self._known: dict[str, Any] = json.loads(told.removeprefix(MARK))
+        self._rows = list(csv.DictReader(
+            line for line in listed.splitlines() if line.strip() and line[0] != "#"
+        ))  # fmt: skip
+        self.timelines = [self._timeline(number, rows) for number, rows in _messages(result, entry)]
+
+    @property
+    def hosts(self) -> list[str]:
+        """The host of each rank."""
+        return list(self._known["hosts"])
+
+    @property
+    def tasks(self) -> list[dict[str, Any]]:
+        """The tasks of a step."""
+        return list(self._known["tasks"])
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return what is known of each step in each replication.
+
+        Returns
+        -------
+        list of dict
+            `replication`, `step`, `ranks`, `iteration_s` (from the end of the step before, or the
+            start of the run, to the last end of a task; `None`: it did not end), `last_rank`,
+            `computing_s` and `exposed_s` of that rank, which are the whole, `exposed_mean_s` over
+            all ranks, and `tasks`: `name`, what it is, `began_s` and `ended_s` of the first and
+            last rank, `longest_s` at any rank, and of collectives `exposed_s` at the last rank.
+        """
+        return [
+            self._record(each, step)
+            for each in self.timelines
+            for step in range(self._known["steps"])
+        ]
+
+    def summary(self) -> dict[str, Any]:
+        """Return all of it as JSON holds it."""
+        return {"scenario": self.name, "hosts": self.hosts, "steps": self.records()}
+
+    def text(self) -> str:
+        """Return iteration times, exposed communication and the tasks as tables."""
+        return "\n\n".join(self._told(record) for record in self.records())
+
+    def plot(self) -> Figure:
+        """Draw when each rank computed and communicated: a Gantt figure of the first replication.
+
+        Raises
+        ------
+        AnalysisError
+            If no task ended.
+        """
+        from qcnlab.figures.steps import step_figure
+
+        first = self.timelines[0]
+        if not any(each for task in first.tasks for each in task):
+            raise AnalysisError(
+                f"no task of '{self.name}' ended: there is nothing to draw. Give it a longer "
+                "duration"
+            )
+        return step_figure(self.name, self.hosts, self.tasks, first.tasks, self.records())
+
+    def _timeline(self, replication: int, rows: list[_Times]) -> Timeline:
+        known = self._known
+        hosts, tasks = known["hosts"], known["tasks"]
+        if len(rows) != len(self._rows):
+            raise AnalysisError(
+                f"'{self.name}' has {len(rows)} messages of {len(self._rows)} that its step lists: "
+                "run it without stop_arrivals"
+            )
+        ranks = {host: rank for rank, host in enumerate(hosts)}
+        received: dict[tuple[int, int], list[int | None]] = {}
+        ended: dict[tuple[int, int], list[int | None]] = {}
+        at = 0
+        for rank in range(len(hosts)):
+            sends, last = (
+                known[key][rank if len(known[key]) > 1 else 0] for key in ("sends", "last")
+            )
+            for task, count in enumerate(sends):
+                for number in range(at, at + count):
+                    target = ranks[self._rows[number]["to"].strip()]
+                    received.setdefault((target, task), []).append(rows[number].received)
+                final = rows[at + count - last[task] : at + count]
+                ended[rank, task] = [each.finished for each in final]
+                at += count
+        out: list[list[Interval | None]] = []
+        for position, befores in enumerate(known["waits"]):
+            task = tasks[position % len(tasks)]
+            row: list[Interval | None] = []
+            for rank in range(len(hosts)):
+                earlier = [out[each][rank] for each in befores]
+                ends = [
+                    *received.get((rank, position), []), *ended.get((rank, position), [])
+                ]  # fmt: skip
+                if any(each is None for each in (*earlier, *ends)):
+                    row.append(None)
+                    continue
+                begin = max((each[1] for each in earlier if each is not None), default=0)
+                end = begin + task.get("compute_ps", 0)
+                row.append((begin, max(end, *(each for each in ends if each is not None), 0)))
+            out.append(row)
+        return Timeline(replication, out)
+
+    def _record(self, line: Timeline, step: int) -> dict[str, Any]:
+        tasks, count = self.tasks, len(self.tasks)
+        own = line.tasks[step * count : (step + 1) * count]
+        before = [
+            max(each[1] for each in (task[rank] for task in line.tasks[: step * count]) if each)
+            if step and all(task[rank] for task in line.tasks[: step * count])
+            else 0
+            for rank in range(len(self.hosts))
+        ]
+        out: dict[str, Any] = {
+            "replication": line.replication,
+            "step": step,
+            "ranks": len(self.hosts),
+            "iteration_s": None,
+            "last_rank": None,
+            "computing_s": None,
+            "exposed_s": None,
+            "exposed_mean_s": None,
+            "tasks": [_task(task, row) for task, row in zip(tasks, own, strict=True)],
+        }
+        if any(each is None for row in own for each in row):
+            return out
+        ends = [
+            max(each[1] for each in column if each is not None) for column in zip(*own, strict=True)
+        ]
+        last = max(range(len(ends)), key=lambda rank: ends[rank])
+        exposed = []
+        for rank, end in enumerate(ends):
+            busy = _union([
+                row[rank] for task, row in zip(tasks, own, strict=True) if "compute_ps" in task
+            ])  # fmt: skip
+            exposed.append(end - before[rank] - sum(b - a for a, b in busy))
+            if rank == last:
+                free = _rest((before[rank], end), busy)
+                out["computing_s"] = sum(b - a for a, b in busy) / PS
+                for told, task, row in zip(out["tasks"], tasks, own, strict=True):
+                    if "compute_ps" not in task:
+                        shown, free = _taken(free, row[rank])
+                        told["exposed_s"] = shown / PS
+        return out | {
+            "iteration_s": (ends[last] - (max(before) if step else 0)) / PS,
+            "last_rank": last,
+            "exposed_s": exposed[last] / PS,
+            "exposed_mean_s": sum(exposed) / len(exposed) / PS,
+        }
+
+    def _told(self, record: dict[str, Any]) -> str:
+        count = self._known["steps"]
+        of = f", step {record['step']} of {count}" if count > 1 else ""
+        head = f"{self.name}{of}, replication {record['replication']}: {record['ranks']} ranks"
+        if record["iteration_s"] is None:
+            lines = [f"{head}: did not end"]
+        else:
+            part = 100 * record["exposed_s"] / (record["exposed_s"] + record["computing_s"])
+            host = self.hosts[record["last_rank"]]
+            lines = [
+                f"{head}: iteration time {text.duration(record['iteration_s'])}",
+                f"last is rank {record['last_rank']} on {host}: it computes for "
+                f"{text.duration(record['computing_s'])}, and {text.duration(record['exposed_s'])} "
+                f"({part:.1f} %) are exposed communication; in the mean of all ranks "
+                f"{text.duration(round(record['exposed_mean_s'], 12))}",
+            ]
+        rows = [
+            [
+                each["name"],
+                each["what"],
+                _shown(each["began_s"]),
+                _shown(each["ended_s"]),
+                _shown(each["longest_s"]),
+                _shown(each.get("exposed_s")) if "exposed_s" in each else "",
+            ]
+            for each in record["tasks"]
+        ]
+        header = ("task", "what", "first\nbegins", "last\nends", "longest", "exposed")
+        return "\n".join([*lines, "", text.table(header, rows, left=2)])
+
+    def __repr__(self) -> str:
+        """Return the scenario and the number of steps."""
+        return f"<Steps {self.name}: {text.counted(self._known['steps'], 'step')}>"
+
+
+class _Times(NamedTuple):
+    """When the last octet of a message was there, and when its sender knew, ps."""
+
+    received: int | None
+    finished: int | None
+
+
+def has_steps(result: Recorded) -> bool:
+    """Return whether a run's list says what task its messages belong to."""
+    return any(MARK in each.get("flows", "")[:LOOKED] for each in result.tree.get("traffic", []))
+
+
+LOOKED = 200
+"""The line begins within so many letters of a list."""
+
+
+def _listed(result: Recorded) -> tuple[int, str]:
+    for number, each in enumerate(result.tree.get("traffic", [])):
+        listed = each.get("flows", "")
+        if MARK in listed[:LOOKED]:
+            return number, listed
+    raise AnalysisError(
+        f"'{result.name}' has no training step: qcnlab import step and import simai make scenarios "
+        "that have"
+    )
+
+
+def _messages(result: Recorded, entry: int) -> Iterator[tuple[int, list[_Times]]]:
+    """Yield the times of an entry's messages, by replication."""
+    table = result.flows.to_polars().filter(_of(entry))
+    for (number,), rows in table.group_by("replication", maintain_order=True):
+        columns = [
+            [None if each is None else round(each * PS) for each in rows[name].to_list()]
+            for name in ("received_s", "finished_s")
+        ]
+        yield int(str(number)), [_Times(*each) for each in zip(*columns, strict=True)]
+
+
+def _of(entry: int) -> Any:
+    import polars as pl
+
+    return pl.col("traffic") == entry
+
+
+def _task(task: dict[str, Any], row: list[Interval | None]) -> dict[str, Any]:
+    known = [each for each in row if each is not None]
+    whole = len(known) == len(row)
+    if "compute_ps" in task:
+        what = f"compute {text.duration(task['compute_ps'] / PS)}"
+        told: dict[str, Any] = {"compute_s": task["compute_ps"] / PS}
+    else:
+        what = f"{task['collective']} of {text.size(task['octets'])}, {task['ranks']} ranks"
+        told = {
+            key: task[key] for key in ("collective", "octets", "ranks", "stride", "algorithm")
+        } | {"exposed_s": None}
+    return {
+        "name": task["name"],
+        "what": what,
+        "began_s": min(each[0] for each in known) / PS if known else None,
+        "ended_s": max(each[1] for each in known) / PS if whole else None,
+        "longest_s": max(b - a for a, b in known) / PS if whole else None,
+        **told,
+    }
+
+
+def _shown(seconds: float | None) -> str:
+    return "-" if seconds is None else text.duration(seconds)
+
+
+def _union(intervals: list[Interval | None]) -> list[Interval]:
+    """Return intervals without their overlaps, in order.
+
+    >>> _union([(5, 7), (0, 2), (1, 3), None])
+    [(0, 3), (5, 7)]
+    """
+    out: list[Interval] = []
+    for begin, end in sorted(each for each in intervals if each is not None):
+        if out and begin <= out[-1][1]:
+            out[-1] = out[-1][0], max(end, out[-1][1])
+        else:
+            out.append((begin, end))
+    return out
+
+
+def _rest(whole: Interval, busy: list[Interval]) -> list[Interval]:
+    """Return what is left of an interval.
+
+    >>> _rest((0, 10), [(0, 3), (5, 7)])
+    [(3, 5), (7, 10)]
+    """
+    out, at = [], whole[0]
+    for begin, end in [*busy, (whole[1], whole[1])]:
+        if begin > at:
+            out.append((at, begin))
+        at = max(at, end)
+    return out
+
+
+def _taken(free: list[Interval], own: Interval | None) -> tuple[int, list[Interval]]:
+    """Return how much of the free times an interval takes, and what is left of them.
+
+    >>> _taken([(3, 5), (7, 10)], (4, 8))
+    (2, [(3, 4), (8, 10)])
+    """
+    if own is None:
+        return 0, free
+    took, left = 0, []
+    for begin, end in free:
+        low, high = max(begin, own[0]), min(end, own[1])
+        if low >= high:
+            left.append((begin, end))
+            continue
+        took += high - low
+        left += [each for each in ((begin, low), (high, end)) if each[0] < each[1]]
+    return took, left
