@@ -320,8 +320,8 @@ def test_two_mistakes_at_once_are_both_told(tmp_path: Path) -> None:
                 CASES[each][0](files)
 
         told = judged(tmp_path / str(number), change)["findings"]
-        found = {(each["rule"], each["severity"], each["device"]) for each in told}
-        assert found == CASES[a][1] | CASES[b][1], (a, b)
+        named = {(each["rule"], each["severity"], each["device"]) for each in told}
+        assert named == CASES[a][1] | CASES[b][1], (a, b)
 
 
 def bracketed(files: Files) -> None:

@@ -96,7 +96,7 @@ struct Ids(BTreeMap<String, usize>);
 
 impl Ids {
     fn insert(&mut self, row: &SheetRow<'_>, id: &str, flow: usize) -> Result<(), SheetError> {
-        if id.contains(|letter: char| letter.is_whitespace() || letter == '+') {
+        if id.contains(|symbol: char| symbol.is_whitespace() || symbol == '+') {
             return Err(row.fault(ID, CellFault::BlankInId { text: id.to_owned() }));
         }
         match self.0.insert(id.to_owned(), flow) {

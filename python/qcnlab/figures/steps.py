@@ -23,7 +23,7 @@ MOST_RANKS = 12
 """So many ranks are drawn; of more those that ended last, and first."""
 UNITS = ((1.0, "s"), (1e3, "ms"), (1e6, "us"), (1e9, "ns"))
 PS = 1e12
-LANE = 0.4
+HALF = 0.4
 """Height of a rank's computations, and of its collectives below, ranks."""
 
 
@@ -74,12 +74,12 @@ def step_figure(
                 span = [(interval[0] * scale / PS, (interval[1] - interval[0]) * scale / PS)]
                 if "compute_ps" in task:
                     axes.broken_barh(
-                        span, (row - LANE, LANE), facecolor=COMPUTING, edgecolor=INK, lw=0.4
+                        span, (row - HALF, HALF), facecolor=COMPUTING, edgecolor=INK, lw=0.4
                     )
                     continue
                 kind = kinds.index((task["collective"], task["ranks"], task["stride"]))
                 axes.broken_barh(
-                    span, (row, LANE), facecolor=SOURCES[kind % len(SOURCES)],
+                    span, (row, HALF), facecolor=SOURCES[kind % len(SOURCES)],
                     hatch=HATCHES[kind % len(HATCHES)], edgecolor="white", lw=0.4,
                 )  # fmt: skip
         for record in records:
