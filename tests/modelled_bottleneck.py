@@ -7,7 +7,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from qcnlab.analysis import Qcn, modelled
-from qcnlab.analysis.bottleneck import Contenders, MinMeanMax, Phase
+from qcnlab.analysis.bottleneck import Contenders, Phase
+from qcnlab.runs.contention import MinMeanMax
 
 
 def all_of(value: float) -> MinMeanMax:

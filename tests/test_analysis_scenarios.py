@@ -12,7 +12,8 @@ import pytest
 import qcnlab
 from modelled_bottleneck import CONTENDERS, all_of, known, phase
 from qcnlab.analysis import left_out
-from qcnlab.analysis.bottleneck import MinMeanMax
+from qcnlab.analysis.spans import spans
+from qcnlab.runs.contention import MinMeanMax
 
 
 def test_models_and_answers_cannot_be_changed() -> None:
@@ -35,7 +36,7 @@ def test_values_are_uniform_but_for_rounding() -> None:
     assert all_of(3.0).uniform and all_of(0.0).uniform
     assert MinMeanMax(2.0, 2.0, 2.0 + 1e-9).uniform
     assert not MinMeanMax(2.0, 2.0, 2.0 + 3e-9).uniform
-    assert MinMeanMax(1e-6, 5e-4, 1e-3).spans() == "1 us to 1 ms"
+    assert spans(MinMeanMax(1e-6, 5e-4, 1e-3)) == "1 us to 1 ms"
 
 
 def test_what_of_the_contenders_is_not_in_a_model() -> None:

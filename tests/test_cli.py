@@ -60,13 +60,13 @@ def test_what_another_scheme_has_beside_its_preset_is_told() -> None:
                 f"scheme.name={entry.name}",
                 f"scheme.preset={preset.name}",
             ]
-            config = qcnlab.load(name).with_(*changes).to_toml()
-            keys = [each.partition("=")[0] for each in of_shipped(name, config)]
+            tree = qcnlab.load(name).with_(*changes).to_dict()
+            keys = [each.partition("=")[0] for each in of_shipped(name, tree)]
             assert not [key for key in keys if key.startswith(("scheme.cp.", "scheme.rp."))]
             told += 1
     assert told > 30
     dcqcn = qcnlab.load(HOTSPOT).with_("scheme.name=dcqcn", "scheme.rp.byte_reset=none")
-    assert of_shipped(HOTSPOT, dcqcn.to_toml()) == [
+    assert of_shipped(HOTSPOT, dcqcn.to_dict()) == [
         "scheme.name=dcqcn",
         "scheme.rp.byte_reset=none",
     ]

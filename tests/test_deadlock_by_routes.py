@@ -14,6 +14,7 @@ import qcnlab
 from conftest import ROOT
 from qcnlab.commands.deadlock import answer, report, warnings
 from qcnlab.figures.deadlock import deadlock_figure, positions
+from qcnlab.runs.circular_waits import CircularWaits
 from qcnlab.runs.network import Network
 
 if TYPE_CHECKING:
@@ -41,21 +42,21 @@ def test_the_commands_of_the_guide_print_what_it_says(cli: CommandLine) -> None:
 
 def test_the_counts_of_the_guide_are_ours() -> None:
     bounced = report(qcnlab.load(TREE), 1, all_pairs=True, bounce=True)
-    assert [each["circular"] for each in bounced["cases"]] == [0, 16]
+    assert [each.circular for each in bounced.cases] == [0, 16]
     one = "topology.spines=2", "topology.hosts=4"
     for leaves, bounce, circular in ((4, False, 12), (4, True, 16), (3, False, 0), (3, True, 3)):
         changes = "traffic.0.from=host1", "traffic.0.to=host12", f"topology.leaves={leaves}"
         told = report(qcnlab.load(LEAVES).with_(*one, *changes), 2, all_pairs=True, bounce=bounce)
-        own = [each for each in told["cases"] if each["own"]]
-        assert [each["circular"] for each in told["cases"]] == [0, 0, circular, 0], told["cases"]
-        assert [each["failures"] for each in own] == [1]
+        own = [each for each in told.cases if each.own]
+        assert [each.circular for each in told.cases] == [0, 0, circular, 0], told.cases
+        assert [each.failures for each in own] == [1]
 
 
 def test_json_has_what_is_printed(cli: CommandLine) -> None:
     done = cli("deadlock", RING, "--json")
     assert done.returncode == 1
     told = json.loads(done.stdout)
-    assert told == report(qcnlab.load(RING))
+    assert told == report(qcnlab.load(RING)).to_dict()
     assert (told["free"], told["buffers"], told["trunks"]) == (False, 10, 5)
     first = told["circular"][0]["circles"][0]
     assert first["class"] == 3
@@ -92,7 +93,7 @@ def test_changes_apply_and_what_was_drawn_is_told(cli: CommandLine) -> None:
 
 def test_pauses_that_end_by_themselves_close_no_circle() -> None:
     star = qcnlab.load("chain-20-stages-pause-1500kb-rtt2us")
-    assert report(star)["free"] and report(star)["buffers"] > 0
+    assert report(star).free and report(star).buffers > 0
     changed = star.with_("pause.rule=threshold", "pause.threshold=100 KB")
     told = report(changed)
     assert answer(told) == "PFC deadlock cannot happen to this traffic: pauses end by themselves"
@@ -119,7 +120,7 @@ def test_wrong_numbers_are_refused(cli: CommandLine) -> None:
     assert "'--failures': it must be 4 or less" in done.stderr
 
 
-def drawn(scenario: qcnlab.Scenario, told: dict[str, Any]) -> Any:
+def drawn(scenario: qcnlab.Scenario, told: CircularWaits) -> Any:
     network = Network.of(scenario._core)
     return deadlock_figure(scenario.name, network, told, answer(told)).axes[0]
 
@@ -129,12 +130,12 @@ def test_the_circle_is_drawn_in_the_network() -> None:
     told = report(ring, 0)
     axes = drawn(ring, told)
     texts = [each.get_text() for each in axes.texts]
-    waits = told["circular"][0]["circles"][0]["waits"]
+    waits = told.circular[0].circles[0].waits
     # An arrow and a number for each wait; each node by its name.
     assert sum(isinstance(each, Annotation) for each in axes.texts) == len(waits) == 5
     assert {"1", "2", "3", "4", "5", "switch1", "host5"} <= set(texts)
     for number, wait in enumerate(waits, 1):
-        assert f"{number}  {wait['link']} waits for {wait['next']}" in texts[-1]
+        assert f"{number}  {wait.link} waits for {wait.next}" in texts[-1]
     # All switches are alike: a ring of radius 1, in their order.
     roles = {f"switch{n}": "switch" for n in range(1, 5)}
     pairs = [("switch1", "switch2"), ("switch2", "switch3"), ("switch3", "switch4"),
@@ -150,13 +151,13 @@ def test_links_that_are_down_are_dotted_and_many_hosts_are_counted() -> None:
     scenario = qcnlab.load(LEAVES).with_(*one, *changes)
     told = report(scenario, 2, all_pairs=True)
     axes = drawn(scenario, told)
-    case = told["circular"][0]
+    case = told.circular[0]
     dotted = [line for line in axes.lines if line.get_linestyle() == ":"]
-    assert len(dotted) == len(case["down"]) == 2
+    assert len(dotted) == len(case.down) == 2
     texts = [each.get_text() for each in axes.texts]
     # 32 hosts are more than are drawn.
     assert "leaf1\n+ 8 hosts" in texts and not any(text.startswith("host") for text in texts)
-    assert f"Dotted: {' and '.join(case['down'])} down." in texts[-1]
+    assert f"Dotted: {' and '.join(case.down)} down." in texts[-1]
 
 
 def test_without_a_circle_the_network_alone_is_drawn(cli: CommandLine) -> None:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from qcnlab import _core
 from qcnlab.errors import ScenarioError, scenario_error
+from qcnlab.records import read
+from qcnlab.runs.contention import CongestedPort
 from qcnlab.values import MOST_JOBS, MOST_REPS, MOST_SEED, plain, within
 
 if TYPE_CHECKING:
@@ -245,30 +247,22 @@ class Scenario:
         captures: list[dict[str, Any]] = json.loads(self._core.captures())
         return captures
 
-    def bottleneck(self) -> dict[str, Any]:
+    def bottleneck(self) -> CongestedPort:
         """Return the one port that the scenario congests, and its contenders; no run is made.
 
         Returns
         -------
-        dict
-            `port`, `rate_bps` (outside hotspots), `buffer_bytes` (`None` without a limit), `flows`
-            (of the whole scenario) and `phases`: times `from_s` to `until_s` with the port's
-            `rate_bps` and its `contenders` (`None` while it is not congested). Contenders have
-            `sources`, the limiters of controlled flows that demand half their fair share or more
-            (each with its first `flow` and its offered rate `sends_bps`), indices of their
-            `traffic`, the `capacity_bps` left for them, the number and `rate_bps` of crossing
-            flows that demand less (`light`) or have no reaction point (`uncontrolled`), the
-            slowest of the sources' links `link_bps`, and, each with `min`, `mean` and `max`,
-            `sends_bps`, `frame_bytes`, `loop_delay_s` (to the port and back) and `round_trip_s`
-            (to the receiver and back).
+        CongestedPort
+            The port, its rate outside hotspots and buffer, and its `phases`, each with the port's
+            rate and its `contenders` (`None` while it is not congested): who contends, the rate
+            left for them, frames and delays.
 
         Raises
         ------
         AnalysisError
             Nothing is congested, several ports are, or the number of sources changes.
         """
-        bottleneck: dict[str, Any] = json.loads(self._core.bottleneck())
-        return bottleneck
+        return read(CongestedPort, json.loads(self._core.bottleneck()), "the core's answer")
 
     def to_toml(self) -> str:
         """Return the resolved scenario as TOML: every key, every unit.

@@ -52,7 +52,7 @@ class Record:
             leave out is there only where it says something.
         """
         return {
-            field.name: _plain(getattr(self, field.name))
+            _key(field.name): _plain(getattr(self, field.name))
             for field in fields(self)  # type: ignore[arg-type]
             if field.default is MISSING or getattr(self, field.name) != field.default
         }
@@ -241,7 +241,8 @@ def _reads_literal(words: tuple[object, ...]) -> Read:
 def _reads_record(kind: type) -> Read:
     hints = get_type_hints(kind)
     known = [
-        (field.name, _reader(hints[field.name]), field.default is MISSING) for field in fields(kind)
+        (field.name, _key(field.name), _reader(hints[field.name]), field.default is MISSING)
+        for field in fields(kind)
     ]
 
     def one(value: object, where: str) -> object:
@@ -249,15 +250,20 @@ def _reads_record(kind: type) -> Read:
             return value
         if not isinstance(value, Mapping):
             raise _refused(value, where, "an object")
-        given = {}
-        for name, reader, required in known:
-            if name in value:
-                given[name] = reader(value[name], _at(where, name))
+        arguments = {}
+        for name, key, reader, required in known:
+            if key in value:
+                arguments[name] = reader(value[key], _at(where, key))
             elif required:
-                raise ValueError(f"{_at(where, name)} is missing")
-        return kind(**given)
+                raise ValueError(f"{_at(where, key)} is missing")
+        return kind(**arguments)
 
     return one
+
+
+def _key(name: str) -> str:
+    """Return the key of a field: one that Python keeps for itself ends in an underscore here."""
+    return name.removesuffix("_")
 
 
 def _at(where: str, key: object) -> str:

@@ -338,7 +338,7 @@ class Candidates:
             "exports": self.exports,
         }
 
-    def _case(self, index: int) -> dict[str, Any]:
+    def _case(self, index: int) -> dict[str, object]:
         case, best = self.cases[index], self.regrets.best[index]
         column = [self.values(trial)[index] for trial in self.trials]
         owner = None if best is None else column.index(best)
@@ -351,7 +351,7 @@ class Candidates:
             "regret_of_1": self.regrets.scale[index] if best is not None else None,
         }
 
-    def _settings(self, number: int) -> dict[str, Any]:
+    def _settings(self, number: int) -> dict[str, object]:
         trial = self.trials[number]
         return {
             "trial": number,

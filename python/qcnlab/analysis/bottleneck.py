@@ -3,34 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qcnlab._core import AnalysisError
-from qcnlab.analysis.spans import span
 
 if TYPE_CHECKING:
     from qcnlab.api import Scenario
-
-
-@dataclass(frozen=True)
-class MinMeanMax:
-    """Minimum, mean and maximum of a quantity that differs from source to source."""
-
-    min: float
-    """Minimum."""
-    mean: float
-    """Mean, which the model takes."""
-    max: float
-    """Maximum."""
-
-    @property
-    def uniform(self) -> bool:
-        """Whether all values are equal, but for rounding."""
-        return self.max - self.min <= 1e-9 * abs(self.max)
-
-    def spans(self) -> str:
-        """Return times, s, as text from the minimum to the maximum."""
-        return f"{span(self.min)} to {span(self.max)}"
+    from qcnlab.runs.contention import Contention, MinMeanMax, PortPhase
 
 
 @dataclass(frozen=True)
@@ -97,39 +76,39 @@ def locate(scenario: Scenario) -> Bottleneck:
         answer = scenario.bottleneck()
     except AnalysisError as refusal:
         raise AnalysisError(f"{scenario.name}: no single bottleneck: {refusal}") from None
-    rate, phases = answer["rate_bps"], answer["phases"]
-    constant = all(each["rate_bps"] == rate for each in phases)
+    rate, phases = answer.rate_bps, answer.phases
+    constant = all(each.rate_bps == rate for each in phases)
     return Bottleneck(
-        port=answer["port"],
+        port=answer.port,
         rate_bps=rate,
-        buffer_bytes=answer["buffer_bytes"],
-        flows=answer["flows"],
+        buffer_bytes=answer.buffer_bytes,
+        flows=answer.flows,
         phases=tuple(_phase(each, rate, constant) for each in phases),
     )
 
 
-def _phase(answer: dict[str, Any], rate_bps: float, constant: bool) -> Phase:
+def _phase(answer: PortPhase, rate_bps: float, constant: bool) -> Phase:
     names = ("whole run" if constant else "outside the hotspot", "hotspot")
-    contenders = None if answer["contenders"] is None else _contenders(answer["contenders"])
+    contenders = None if answer.contenders is None else _contenders(answer.contenders)
     return Phase(
-        name=names[answer["rate_bps"] != rate_bps],
-        start_s=answer["from_s"],
-        end_s=answer["until_s"],
-        capacity_bps=answer["rate_bps"] if contenders is None else contenders.capacity_bps,
+        name=names[answer.rate_bps != rate_bps],
+        start_s=answer.from_s,
+        end_s=answer.until_s,
+        capacity_bps=answer.rate_bps if contenders is None else contenders.capacity_bps,
         contenders=contenders,
     )
 
 
-def _contenders(answer: dict[str, Any]) -> Contenders:
+def _contenders(answer: Contention) -> Contenders:
     return Contenders(
-        sends_bps={each["flow"]: each["sends_bps"] for each in answer["sources"]},
-        traffic=tuple(answer["traffic"]),
-        capacity_bps=answer["capacity_bps"],
-        light=(answer["light"]["flows"], answer["light"]["rate_bps"]),
-        uncontrolled=(answer["uncontrolled"]["flows"], answer["uncontrolled"]["rate_bps"]),
-        sends=MinMeanMax(**answer["sends_bps"]),
-        link_bps=answer["link_bps"],
-        frame_bytes=MinMeanMax(**answer["frame_bytes"]),
-        loop_delay_s=MinMeanMax(**answer["loop_delay_s"]),
-        round_trip_s=MinMeanMax(**answer["round_trip_s"]),
+        sends_bps={each.flow: each.sends_bps for each in answer.sources},
+        traffic=answer.traffic,
+        capacity_bps=answer.capacity_bps,
+        light=(answer.light.flows, answer.light.rate_bps),
+        uncontrolled=(answer.uncontrolled.flows, answer.uncontrolled.rate_bps),
+        sends=answer.sends_bps,
+        link_bps=answer.link_bps,
+        frame_bytes=answer.frame_bytes,
+        loop_delay_s=answer.loop_delay_s,
+        round_trip_s=answer.round_trip_s,
     )

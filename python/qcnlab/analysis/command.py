@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from qcnlab.analysis.boundary import Boundary, boundary
 from qcnlab.analysis.overlay import Overlay, overlay
-from qcnlab.analysis.spans import span
+from qcnlab.analysis.spans import span, spans
 from qcnlab.analysis.verdict import Verdict
 from qcnlab.printing import text
 
@@ -95,7 +95,7 @@ def _verdict_text(known: ModelledScenario, verdict: Verdict) -> str:
 def _rtt_text(known: ModelledScenario, phase: Phase) -> str:
     """Return the model's RTT as text and, where sources differ, theirs."""
     delays = known.feedback_delay(phase)
-    return span(delays.mean) if delays.uniform else f"{span(delays.mean)} ({delays.spans()})"
+    return span(delays.mean) if delays.uniform else f"{span(delays.mean)} ({spans(delays)})"
 
 
 def _critical_text(verdict: Verdict) -> str:

@@ -36,7 +36,8 @@ from qcnlab.analysis.spans import span
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from qcnlab.analysis.bottleneck import Contenders, MinMeanMax
+    from qcnlab.analysis.bottleneck import Contenders
+    from qcnlab.runs.contention import MinMeanMax
 
 CORE = defaults("dcqcn")
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from qcnlab.analysis.spans import spans
 from qcnlab.printing.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from qcnlab.analysis.bottleneck import Contenders, MinMeanMax
+    from qcnlab.analysis.bottleneck import Contenders
+    from qcnlab.runs.contention import MinMeanMax
 
 
 def of_contenders(contenders: Contenders, delays: MinMeanMax) -> Iterator[str]:
     """Return in what the contenders differ, and which flows are no sources of the model."""
     if not delays.uniform:
-        yield f"unequal RTTs ({delays.spans()}; the model takes their mean)"
+        yield f"unequal RTTs ({spans(delays)}; the model takes their mean)"
     sends = contenders.sends
     if not sends.uniform:
         low, high = sends.min / 1e9, sends.max / 1e9

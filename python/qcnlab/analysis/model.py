@@ -20,9 +20,10 @@ from qcnlab.printing.text import counted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from qcnlab.analysis.bottleneck import Contenders, MinMeanMax
+    from qcnlab.analysis.bottleneck import Contenders
     from qcnlab.analysis.loops import Loop
     from qcnlab.analysis.responses import Trajectory
+    from qcnlab.runs.contention import MinMeanMax
 
 Tree = dict[str, Any]
 """A table of a scenario."""

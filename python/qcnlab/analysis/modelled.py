@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from qcnlab._core import AnalysisError
 from qcnlab.analysis import left_out
-from qcnlab.analysis.bottleneck import Bottleneck, Contenders, MinMeanMax, Phase, locate
+from qcnlab.analysis.bottleneck import Bottleneck, Contenders, Phase, locate
 from qcnlab.analysis.registry import by_scheme
 
 if TYPE_CHECKING:
     from qcnlab.analysis.model import ScenarioModel
     from qcnlab.api import Scenario
+    from qcnlab.runs.contention import MinMeanMax
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from qcnlab.runs.contention import MinMeanMax
+
 
 def span(seconds: float, unit: str = "s") -> str:
     """Return a time as text: 284.2 us, 15 ms; in `unit` as it is where that is not s.
@@ -15,3 +20,8 @@ def span(seconds: float, unit: str = "s") -> str:
         if abs(seconds) * factor < 1000:
             return f"{seconds * factor:.4g} {word}"
     return f"{seconds:.4g} s"
+
+
+def spans(times: MinMeanMax) -> str:
+    """Return times, s, as text from the least to the largest."""
+    return f"{span(times.min)} to {span(times.max)}"

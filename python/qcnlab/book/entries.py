@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qcnlab.book.toml_table import BookError
 
@@ -254,7 +254,7 @@ def _bare(row: Row) -> Row:
     return replace(row, shown=(), figures=())
 
 
-def as_dict(row: Row) -> dict[str, Any]:
+def as_dict(row: Row) -> dict[str, object]:
     """Return a row's words for JSON."""
     return {
         "id": row.id,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qcnlab.book.comparisons import UNDECIDED
 from qcnlab.book.entries import VERDICTS, as_dict
@@ -206,7 +206,7 @@ def figure_signed(value: float) -> str:
     return f"{value:.1g}" if 0 < abs(value) < SMALL else text.number(value, 3)
 
 
-def as_json(judged: Sequence[Judged]) -> dict[str, Any]:
+def as_json(judged: Sequence[Judged]) -> dict[str, object]:
     """Return everything that was found, in base units."""
     return {
         "count": count(judged),
@@ -231,7 +231,7 @@ def as_json(judged: Sequence[Judged]) -> dict[str, Any]:
     }
 
 
-def _check(check: Check) -> dict[str, Any]:
+def _check(check: Check) -> dict[str, object]:
     claim = check.claim
     return {
         "entry": claim.entry,
@@ -253,7 +253,7 @@ def _check(check: Check) -> dict[str, Any]:
     }
 
 
-def _values(values: Values) -> dict[str, Any]:
+def _values(values: Values) -> dict[str, object]:
     named = {
         "median": values.median,
         "first_quartile": values.first_quartile,

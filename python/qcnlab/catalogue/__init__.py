@@ -83,7 +83,7 @@ def _kinds(key: str) -> tuple[Choice, ...]:
     return entry.choices or ()
 
 
-def plain(entry: Entry) -> dict[str, Any]:
+def plain(entry: Entry) -> dict[str, object]:
     """Return an entry as values for JSON.
 
     Parameters

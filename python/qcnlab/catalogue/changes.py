@@ -5,8 +5,8 @@ Title and text of a scenario are those of its file, whatever was changed since.
 
 from __future__ import annotations
 
+import json
 import re
-import tomllib
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -20,27 +20,26 @@ LEFT_OUT = frozenset(("title", "about", "source", "seed", "replications", "recor
 """What is told elsewhere, or changes nothing in the network."""
 
 
-def of_shipped(name: str, config: str) -> list[str]:
+def of_shipped(name: str, own: dict[str, Any]) -> list[str]:
     """Return the keys of a resolved scenario that differ, as `key=value`.
 
     Parameters
     ----------
     name : str
         The scenario's name; of one that is not shipped nothing is told.
-    config : str
-        The resolved scenario as TOML.
+    own : dict
+        The resolved scenario.
 
     Examples
     --------
     >>> import qcnlab
     >>> name = "one-source-into-9g-rtt10us"
-    >>> of_shipped(name, qcnlab.load(name).with_("duration=3 s", "topology.rtt=1 ms").to_toml())
+    >>> of_shipped(name, qcnlab.load(name).with_("duration=3 s", "topology.rtt=1 ms").to_dict())
     ['duration=3 s', 'topology.rtt=1 ms']
     """
     shipped = _shipped(name)
     if shipped is None:
         return []
-    own = tomllib.loads(config)
     scheme, other = own["scheme"], shipped["scheme"]
     if (scheme["name"], scheme.get("preset")) != (other["name"], other.get("preset")):
         # Of another scheme or preset those parameters are told that its preset has not.
@@ -94,7 +93,8 @@ def _leader(key: str) -> str | None:
 def _shipped(name: str) -> dict[str, Any] | None:
     if name not in {entry.name for entry in catalogue.scenarios()}:
         return None
-    return tomllib.loads(_core.Scenario.shipped(name).to_toml())
+    shipped: dict[str, Any] = json.loads(_core.Scenario.shipped(name).to_json())
+    return shipped
 
 
 def _differing(key: str, own: Any, other: Any) -> Iterator[str]:

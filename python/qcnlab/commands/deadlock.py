@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from qcnlab import api
 from qcnlab.cli.options import Changes, Drawing, File, Json, print_json
 from qcnlab.printing import text
+from qcnlab.records import read
+from qcnlab.runs.circular_waits import CaseCount, CircularCase, CircularWaits
 
 MOST_FAILURES = 4
 """Links that are down at the same time, at most."""
@@ -86,10 +88,10 @@ def deadlock(
         network = Network.of(ready._core)
         save(deadlock_figure(ready.name, network, told, answer(told)), out)
     if as_json:
-        print_json(told)
+        print_json(told.to_dict())
     else:
         print("\n".join([f"{ready.name}: {answer(told)}", *_details(ready, told)]))
-    if not told["free"]:
+    if not told.free:
         raise typer.Exit(1)
 
 
@@ -100,7 +102,7 @@ def report(
     all_pairs: bool = False,
     bounce: bool = False,
     most_cases: int = MOST_CASES,
-) -> dict[str, Any]:
+) -> CircularWaits:
     """Return which buffers wait for one another in a circle, by the routes of a scenario.
 
     Parameters
@@ -118,20 +120,14 @@ def report(
 
     Returns
     -------
-    dict
-        `free`: whether no case that was checked has a circle. `cases`: for each number of failed
-        links (`failures`) how many cases are `possible`, `checked` and `circular`; `own` ones are
-        the scenario's own failures. `circular`: such cases, each with the links that are `down` and
-        its `circles`, of `waits`: frames of `flows` that came over a `link` wait for the `next`.
-        A circle is a shortest one; `links` has all that wait in it or in a larger one.
-        `remedy`: crossings of switches without which no circle is left. `buffers` behind the
-        `trunks`, which are links between switches. `watchdogs`: whether a switch has one.
-        `expiring`: whether some pauses end by themselves, and count for nothing here.
+    CircularWaits
+        Whether no case that was checked has a circle, how many cases there are, the circles, and
+        crossings of switches without which none is left.
     """
-    told: dict[str, Any] = json.loads(
-        scenario._core.deadlock(failures, all_pairs=all_pairs, bounce=bounce, most_cases=most_cases)
+    answer = scenario._core.deadlock(
+        failures, all_pairs=all_pairs, bounce=bounce, most_cases=most_cases
     )
-    return told
+    return read(CircularWaits, json.loads(answer), "the core's answer")
 
 
 def warnings(scenario: api.Scenario) -> list[str]:
@@ -143,21 +139,21 @@ def warnings(scenario: api.Scenario) -> list[str]:
         Its own flows count.
     """
     told = report(scenario, 0)
-    if told["free"]:
+    if told.free:
         return []
-    links = ", ".join(wait["link"] for wait in told["circular"][0]["circles"][0]["waits"])
+    links = ", ".join(wait.link for wait in told.circular[0].circles[0].waits)
     return [
         f"PFC may stop it for ever, even while all links are up: {links} can wait for one another "
         "in a circle; see qcnlab deadlock"
     ]
 
 
-def answer(told: dict[str, Any]) -> str:
+def answer(told: CircularWaits) -> str:
     """Return the answer in one sentence.
 
     Parameters
     ----------
-    told : dict
+    told : CircularWaits
         What `report` returned.
 
     Examples
@@ -166,14 +162,14 @@ def answer(told: dict[str, Any]) -> str:
     >>> answer(report(qcnlab.load("deadlock-of-pfc-ring-40g"), 0))
     'PFC deadlock is possible: buffers wait in a circle while all links are up'
     """
-    if not told["buffers"]:
-        why = "pauses end by themselves" if told["expiring"] else "no switch pauses another for it"
+    if not told.buffers:
+        why = "pauses end by themselves" if told.expiring else "no switch pauses another for it"
         return f"PFC deadlock cannot happen to this traffic: {why}"
-    known = [each for each in told["cases"] if each["possible"]]
-    circular = [each for each in known if each["circular"]]
-    free = [each for each in known if not each["circular"]]
+    known = [each for each in told.cases if each.possible]
+    circular = [each for each in known if each.circular]
+    free = [each for each in known if not each.circular]
     if not circular:
-        drawn = any(each["checked"] < each["possible"] for each in free)
+        drawn = any(each.checked < each.possible for each in free)
         scope = "in these cases" if drawn else "by these routes"
         return f"no circle {_joined(free, 'nor')}: safe from PFC deadlock {scope}"
     words = [_case(each, f"in {_share(each)} ") for each in circular]
@@ -181,97 +177,97 @@ def answer(told: dict[str, Any]) -> str:
     return f"PFC deadlock is possible: buffers wait in a circle {', '.join(words)}{rest}"
 
 
-def _joined(cases: list[dict[str, Any]], between: str) -> str:
-    drawn = {True: "in the {checked:,} cases drawn of {possible:,} ", False: ""}
-    words = [
-        _case(each, drawn[each["checked"] < each["possible"]].format_map(each)) for each in cases
-    ]
+def _joined(cases: list[CaseCount], between: str) -> str:
+    words = []
+    for each in cases:
+        drawn = f"in the {each.checked:,} cases drawn of {each.possible:,} "
+        words.append(_case(each, drawn if each.checked < each.possible else ""))
     return f", {between} ".join(words)
 
 
-def _case(case: dict[str, Any], share: str) -> str:
+def _case(case: CaseCount, share: str) -> str:
     """Return when it is that so many links are down."""
-    if case["own"]:
+    if case.own:
         return "with the scenario's own failures"
-    if not case["failures"]:
+    if not case.failures:
         return "while all links are up"
-    links = "link" if case["failures"] == 1 else "links"
+    links = "link" if case.failures == 1 else "links"
     which = "" if share else "any "
-    return f"{share}with {which}{NUMBERS[case['failures']]} {links} down"
+    return f"{share}with {which}{NUMBERS[case.failures]} {links} down"
 
 
-def _share(case: dict[str, Any]) -> str:
-    drawn = "" if case["checked"] == case["possible"] else f" drawn of {case['possible']:,}"
-    return f"{case['circular']:,} of {text.counted(case['checked'], 'case')}{drawn}"
+def _share(case: CaseCount) -> str:
+    drawn = "" if case.checked == case.possible else f" drawn of {case.possible:,}"
+    return f"{case.circular:,} of {text.counted(case.checked, 'case')}{drawn}"
 
 
-def _details(scenario: api.Scenario, told: dict[str, Any]) -> list[str]:
+def _details(scenario: api.Scenario, told: CircularWaits) -> list[str]:
     """Return what was checked, the circles and what breaks them, line by line."""
-    whose = "any host to any other" if told["all_pairs"] else "the scenario's flows"
+    whose = "any host to any other" if told.all_pairs else "the scenario's flows"
     routing = json.loads(scenario._core.value("routing.multipath") or '"flow"')
-    if not told["buffers"]:
+    if not told.buffers:
         return []
     lines = [
         "",
-        f"{text.counted(told['buffers'], 'buffer')} behind "
-        f"{text.counted(told['trunks'], 'link')} between switches; traffic: {whose}; "
+        f"{text.counted(told.buffers, 'buffer')} behind "
+        f"{text.counted(told.trunks, 'link')} between switches; traffic: {whose}; "
         f"routes: shortest paths, multipath = {routing}",
     ]
-    if len(told["cases"]) > 1:
+    if len(told.cases) > 1:
         lines += ["links down are taken as known to all routes" + _bounced(told)]
         if scenario._core.value("routing.converges_after") is None:
             lines += ["(runs of this scenario never repair routes: routing.converges_after)"]
     rows = [
         (
-            "own failures" if each["own"] else str(each["failures"]),
-            f"{each['possible']:,}",
-            f"{each['checked']:,}",
-            f"{each['circular']:,}",
+            "own failures" if each.own else str(each.failures),
+            f"{each.possible:,}",
+            f"{each.checked:,}",
+            f"{each.circular:,}",
         )
-        for each in told["cases"]
-        if each["possible"]
+        for each in told.cases
+        if each.possible
     ]
     lines += ["", text.table(("links down", "cases", "checked", "with a circle"), rows)]
-    for case in told["circular"][:SHOWN]:
+    for case in told.circular[:SHOWN]:
         lines += ["", *_circles(case)]
-    left = sum(each["circular"] for each in told["cases"]) - SHOWN
+    left = sum(each.circular for each in told.cases) - SHOWN
     if left > 0:
         lines += ["", f"and {text.counted(left, 'case')} more: --json lists them"]
     return lines + _remedy(told)
 
 
-def _bounced(told: dict[str, Any]) -> str:
-    return ", and before that frames bounce" if told["bounce"] else ""
+def _bounced(told: CircularWaits) -> str:
+    return ", and before that frames bounce" if told.bounce else ""
 
 
-def _circles(case: dict[str, Any]) -> list[str]:
+def _circles(case: CircularCase) -> list[str]:
     """Return the first circle of a case: each wait, and the flows that make it."""
-    down = " and ".join(case["down"])
-    circle, *others = case["circles"]
-    priority = "" if circle["class"] is None else f", class {circle['class']}"
-    more = f", one of {len(case['circles'])} circles" if others else ""
+    down = " and ".join(case.down)
+    circle, *others = case.circles
+    priority = "" if circle.class_ is None else f", class {circle.class_}"
+    more = f", one of {len(case.circles)} circles" if others else ""
     lines = [f"{f'with {down} down' if down else 'while all links are up'}{priority}{more}:"]
-    for wait in circle["waits"]:
-        flows = wait["flows"] or []
+    for wait in circle.waits:
+        flows = wait.flows or ()
         left = f", {len(flows) - FLOWS} more" if len(flows) > FLOWS else ""
         named = f"  ({', '.join(flows[:FLOWS])}{left})" if flows else ""
-        lines.append(f"  {wait['link']} waits for {wait['next']}{named}")
+        lines.append(f"  {wait.link} waits for {wait.next}{named}")
     return lines
 
 
-def _remedy(told: dict[str, Any]) -> list[str]:
+def _remedy(told: CircularWaits) -> list[str]:
     """Return one way to leave no circle."""
-    if not told["remedy"]:
+    if not told.remedy:
         return []
-    shown = told["remedy"][: 4 * SHOWN]
+    shown = told.remedy[: 4 * SHOWN]
     lines = [
         "",
         "one way to break them: frames that cross a switch like this go on in a lossless class",
     ]
     lines += ["of their own, or in one without PFC:"]
-    lines += [f"  at {each['at']}, from {each['from']} to {each['to']}" for each in shown]
-    if len(told["remedy"]) > len(shown):
-        lines += [f"  and {len(told['remedy']) - len(shown)} more: --json lists them"]
-    if told["watchdogs"]:
+    lines += [f"  at {each.at}, from {each.from_} to {each.to}" for each in shown]
+    if len(told.remedy) > len(shown):
+        lines += [f"  and {len(told.remedy) - len(shown)} more: --json lists them"]
+    if told.watchdogs:
         lines += ["a PFC watchdog is set: it ends a deadlock, and loses frames"]
     return lines

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qcnlab.metrics import MetricValues, never
 from qcnlab.printing import text
@@ -129,7 +129,7 @@ class Demo:
         )
 
     @property
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, object]:
         """Every cell's summary with its labels and published value."""
         return {
             "cells": [

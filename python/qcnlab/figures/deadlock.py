@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qcnlab.figures.notebook import ShownFigure
 from qcnlab.figures.plots import FAINT, INK, SOURCES, TITLE, style
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from qcnlab.runs.circular_waits import CircularCase, CircularWaits
     from qcnlab.runs.network import Network
 
 Spot = tuple[float, float]
@@ -26,7 +27,7 @@ BEND = 0.16
 ABOUT = 96
 
 
-def deadlock_figure(name: str, network: Network, told: dict[str, Any], answer: str) -> Figure:
+def deadlock_figure(name: str, network: Network, told: CircularWaits, answer: str) -> Figure:
     """Draw a network, and the first circle of the first case that has one.
 
     Parameters
@@ -35,8 +36,8 @@ def deadlock_figure(name: str, network: Network, told: dict[str, Any], answer: s
         The scenario's.
     network : Network
         Its nodes and links.
-    told : dict
-        What `qcnlab deadlock` tells as JSON.
+    told : CircularWaits
+        What `qcnlab.commands.deadlock.report` returned.
     answer : str
         The same in a sentence.
 
@@ -47,14 +48,14 @@ def deadlock_figure(name: str, network: Network, told: dict[str, Any], answer: s
     """
     roles = network.roles
     pairs = [(link.a, link.b) for link in network.links]
-    case = told["circular"][0] if told["circular"] else None
-    waits = case["circles"][0]["waits"] if case else []
-    spots = positions(roles, pairs, {end for wait in waits for end in wait["link"].split("->")})
+    case = told.circular[0] if told.circular else None
+    waits = case.circles[0].waits if case else []
+    spots = positions(roles, pairs, {end for wait in waits for end in wait.link.split("->")})
     with style():
         figure = ShownFigure(figsize=(7.2, 5.4), layout="constrained")
         axes = figure.add_subplot()
         axes.set_axis_off()
-        down = {frozenset(link.split("->")) for link in (case["down"] if case else [])}
+        down = {frozenset(link.split("->")) for link in (case.down if case else [])}
         for a, b in pairs:
             if a in spots and b in spots:
                 broken = frozenset((a, b)) in down
@@ -64,7 +65,7 @@ def deadlock_figure(name: str, network: Network, told: dict[str, Any], answer: s
                     color=SOURCES[1] if broken else "#d5d0c5", ls=":" if broken else "-",
                 )  # fmt: skip
         for number, wait in enumerate(waits, 1):
-            _wait(axes, spots, wait["link"], number)
+            _wait(axes, spots, wait.link, number)
         _nodes(axes, spots, roles, pairs)
         axes.set_aspect("equal", adjustable="datalim")
         axes.margins(0.12)
@@ -191,16 +192,16 @@ def _nodes(
         axes.plot(x, y, alpha=0.0)
 
 
-def _words(case: dict[str, Any]) -> str:
+def _words(case: CircularCase) -> str:
     """Return what waits for what, numbered as the arrows are."""
-    circle = case["circles"][0]
-    down = f"Dotted: {' and '.join(case['down'])} down. " if case["down"] else ""
-    priority = "" if circle["class"] is None else f" in class {circle['class']}"
+    circle = case.circles[0]
+    down = f"Dotted: {' and '.join(case.down)} down. " if case.down else ""
+    priority = "" if circle.class_ is None else f" in class {circle.class_}"
     lines = [
-        f"{number}  {wait['link']} waits for {wait['next']}"
-        + (f" ({wait['flows'][0]})" if wait["flows"] else "")
-        for number, wait in enumerate(circle["waits"], 1)
+        f"{number}  {wait.link} waits for {wait.next}"
+        + (f" ({wait.flows[0]})" if wait.flows else "")
+        for number, wait in enumerate(circle.waits, 1)
     ]
-    more = len(case["circles"]) - 1
+    more = len(case.circles) - 1
     others = f" {more} more in this case." if more else ""
     return "\n".join([f"{down}Each link waits for the next{priority}.{others}", *lines])

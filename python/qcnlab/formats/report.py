@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from qcnlab.printing import text
 
@@ -32,7 +31,7 @@ class Report:
     not_modelled: list[tuple[str, str]] = field(default_factory=list)
     written: list[tuple[str, str]] = field(default_factory=list)
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, object]:
         """Return the report as values for JSON."""
         return {
             "read": [{"file": file, "what": what} for file, what in self.read],

@@ -38,7 +38,7 @@ class Sheet:
     charts: list[dict[str, Any]] = field(default_factory=list)
     trees: list[dict[str, Any]] = field(default_factory=list)
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """Return what the script reads."""
         return {"end": self.end_s, "charts": self.charts, "trees": self.trees}
 

@@ -149,7 +149,7 @@ def of_sweep(sweep: Sweep, source: str, command: str) -> str:
     names = [entry.name for entry in catalogue.metrics()]
     shown = [name for name in head[left:] if name in names]
     keys = [axis.key for axis in sweep.axes]
-    changed = metrics_text.changed_words(sweep.name, sweep.first_point, but=keys)
+    changed = metrics_text.changed_words(sweep.name, sweep.first_tree, but=keys)
     parts = ["<h2>What was run</h2>", page.facts([
         ("scenario", sweep.name),
         *([("changed", changed)] if changed else []),
@@ -209,7 +209,7 @@ def _about(result: Result) -> str:
     parts = [f'<p class="about">{escape(tree_of["about"])}</p>'] if tree_of.get("about") else []
     if tree_of.get("source"):
         parts.append(f'<p class="note">Source: {escape(tree_of["source"])}</p>')
-    if changed := metrics_text.changed_words(result.name, result.config):
+    if changed := metrics_text.changed_words(result.name, result.tree):
         words = f"Title and text are those of the shipped scenario. Changed here: {changed}."
         parts.append(f'<p class="note">{escape(words)}</p>')
     return "".join(parts)

@@ -259,7 +259,7 @@ class Completions:
         ]
         return header, rows
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, object]:
         """Return all of it as JSON holds it.
 
         Returns
@@ -391,7 +391,7 @@ def _group(label: str, part: pl.DataFrame, rule: str) -> Group:
     )
 
 
-def _record(group: Group) -> dict[str, Any]:
+def _record(group: Group) -> dict[str, object]:
     record: dict[str, Any] = {
         "group": group.label,
         "smallest_bytes": group.smallest_bytes,

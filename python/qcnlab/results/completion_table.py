@@ -347,7 +347,7 @@ class CompletionTable:
         records = self.records()
         return markup.csv(list(records[0]), [list(record.values()) for record in records])
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, object]:
         """Return all of it as JSON holds it.
 
         Returns

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from qcnlab import catalogue
 from qcnlab.catalogue import changes
@@ -84,7 +84,7 @@ def head(result: Recorded) -> str:
     if summary.flow_level:
         scheme = "flow level, without packets and scheme"
     lines = [called, f"{scheme}, {many}, seed {summary.seed}"]
-    changed = changed_words(result.name, result.config)
+    changed = changed_words(result.name, result.tree)
     lines += [f"changed: {changed}"] if changed else []
     if summary.lacks:
         without = f"run by an earlier version, without {', '.join(summary.lacks)}; run it again"
@@ -92,12 +92,12 @@ def head(result: Recorded) -> str:
     return "\n".join([*lines, *endings.lines(summary, drains=facts(result).drains)])
 
 
-def changed_words(name: str, config: str, but: Collection[str] = ()) -> str:
+def changed_words(name: str, tree: dict[str, Any], but: Collection[str] = ()) -> str:
     """Return in what a scenario differs from the shipped one of its name, in a line.
 
     Keys in `but`, which vary, are left out. Empty where nothing differs.
     """
-    told = [each for each in changes.of_shipped(name, config) if each.partition("=")[0] not in but]
+    told = [each for each in changes.of_shipped(name, tree) if each.partition("=")[0] not in but]
     more = f" and {len(told) - MOST_CHANGED} more" if len(told) > MOST_CHANGED else ""
     return ", ".join(told[:MOST_CHANGED]) + more
 

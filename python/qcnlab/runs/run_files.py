@@ -160,7 +160,7 @@ def _command() -> list[str]:
 
 def meta_of(
     summary: Summary, units: dict[str, dict[str, str]], wall_s: float, cpu_s: float
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return what `meta.json` holds of a run that this process made."""
     from importlib.metadata import version
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
@@ -96,6 +97,11 @@ class Sweep:
         """The resolved scenario of the first point, as TOML."""
         return str(self._known["first_point"])
 
+    @cached_property
+    def first_tree(self) -> dict[str, Any]:
+        """The resolved scenario of the first point as values."""
+        return tomllib.loads(self.first_point)
+
     @property
     def command(self) -> str:
         """The command that runs what is missing, empty for a sweep without a folder."""
@@ -183,7 +189,7 @@ class Sweep:
         """Return `metrics` as an Arrow C stream capsule, without copying."""
         return self.metrics.__arrow_c_stream__(requested_schema)
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, object]:
         """Return what varies and, for each point, its values and metrics over its replications.
 
         Returns

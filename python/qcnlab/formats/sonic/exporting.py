@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from dataclasses import dataclass, field
 from decimal import Decimal
 from math import ceil, log2
@@ -122,7 +121,7 @@ def site_of(scenario: api.Scenario) -> Site:
     scenario : Scenario
         With or without switches.
     """
-    return Site(tomllib.loads(scenario.to_toml()), Network.of(scenario._core), Report())
+    return Site(scenario.to_dict(), Network.of(scenario._core), Report())
 
 
 def write(made: dict[str, Tables], out: Path, report: Report) -> None:
@@ -410,7 +409,7 @@ def mlxconfig(source: str, unit: int) -> tuple[list[str], Report]:
     FormatError
         For a scenario of another scheme.
     """
-    tree = tomllib.loads(api.load(source).to_toml())
+    tree = api.load(source).to_dict()
     name = tree["scheme"]["name"]
     if name != "dcqcn":
         raise FormatError(f"{source}: scheme {name}; mlxconfig has parameters of dcqcn alone")
@@ -430,7 +429,7 @@ def mlxconfig(source: str, unit: int) -> tuple[list[str], Report]:
     feedback = tree.get("feedback", {})
     if feedback.get("kind") == "frames":
         out.append(_line("CNP_802P_PRIO", feedback["priority"], "class of CNPs"))
-    card = tomllib.loads(api.Scenario.from_toml(CARD).to_toml())["scheme"]["rp"]
+    card = api.Scenario.from_toml(CARD).to_dict()["scheme"]["rp"]
     said = {key for key, _, _ in LINES} | {"clamp"}
     for key in sorted((rp.keys() | card.keys()) - said):
         if rp.get(key) != card.get(key):
