@@ -184,7 +184,7 @@ def main() -> int:
     print(
         "\nIt runs as it stands. Write its rules and hand-worked numbers, name its source; then\n"
         "  cargo fmt && cargo test --release -p qcnlab-schemes\n"
-        "  QCNLAB_BLESS=1 cargo test --release -p qcnlab-scenario -p qcnlab-lab --test schema --test hotspot\n"
+        "  make bless ARGS='schema hotspot'\n"
         "  make docs"
     )
     return 0
