@@ -508,3 +508,83 @@ def test_the_guide_is_as_it_says(here: CommandLine) -> None:
         assert program == "qcnlab"
         done = here(*words)
         assert done.returncode == 0, f"{line}\n{done.stderr}"
+
+
+def exported(here: CommandLine, *words: str) -> list[str]:
+    """Return what an export did not model."""
+    done = here("export", "htsim", *words, "--json")
+    assert done.returncode == 0, done.stderr
+    return [f"{each['what']}: {each['why']}" for each in json.loads(done.stdout)["not_modelled"]]
+
+
+def drawn_tree(seed: int) -> str:
+    """Return a topology file whose numbers make a tree, drawn by a seed."""
+    dice = random.Random(seed)
+    tiers, down, spread = dice.choice([2, 3]), dice.choice([1, 2, 4]), dice.choice([1, 2])
+    aggregations, racks, pods = dice.choice([1, 2]), dice.choice([2, 3]), dice.choice([2, 3])
+    pods = pods if tiers == 3 else 1
+    cores = dice.choice([1, 2])
+    rate, higher = dice.choice([100, 400]), dice.choice([1, 2])
+    # Racks send up what comes from below by `spread`, and so do pods.
+    middle = down * rate * dice.choice([1, 2]) // spread * spread
+    over = dice.choice([1, 2])
+    lines = [
+        f"Nodes {pods * racks * down}", f"Tiers {tiers}", f"Podsize {racks * down}", "Tier 0",
+        f"Downlink_speed_Gbps {aggregations * middle * over}", f"Radix_Down {down}",
+        f"Radix_Up {aggregations}", f"Oversubscribed {down * over}", "Downlink_Latency_ns 500",
+        "Switch_Latency_ns 40", "Tier 1", f"Downlink_speed_Gbps {middle}",
+        f"Radix_Down {racks}", "Downlink_Latency_ns 700",
+        f"Switch_Latency_ns {dice.choice([0, 300])}",
+    ]  # fmt: skip
+    if tiers == 3:
+        lines += [f"Radix_Up {cores}", f"Oversubscribed {racks * higher}", "Tier 2",
+                  f"Radix_Down {pods}", "Downlink_Latency_ns 1000"]  # fmt: skip
+        lines[4] = f"Downlink_speed_Gbps {aggregations * middle * over * cores * higher}"
+        lines[11] = f"Downlink_speed_Gbps {middle * cores * higher}"
+        lines.append(f"Downlink_speed_Gbps {middle}")
+    return "\n".join([*lines, ""])
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_tree_is_the_same_again(here: CommandLine, seed: int) -> None:
+    (here.folder / "own.topo").write_text(drawn_tree(seed), encoding="ascii")
+    first = topology.read(here.folder / "own.topo")
+    (here.folder / "own.cm").write_text(
+        f"Nodes {first.hosts}\nConnections 1\n0->{first.hosts - 1} id 1 start 0 size 1000\n"
+    )
+    imported(here, "own.cm", "own.topo", "--times", "ps", "--duration", "1 ms")
+    assert not any("no .topo" in each for each in exported(here, "made.toml", "-o", "files"))
+    second = topology.read(here.folder / "files/tree.topo")
+    assert (second.hosts, second.pods, second.racks) == (first.hosts, first.pods, first.racks)
+    assert (second.aggregations, second.cores) == (first.aggregations, first.cores)
+    assert second.tiers == first.tiers
+
+
+def test_a_leaf_spine_is_a_tree_of_two_tiers(here: CommandLine) -> None:
+    exported(here, "ring-all-reduce-8-hosts-100g", "-o", "files")
+    told = topology.read(here.folder / "files/tree.topo")
+    assert (told.hosts, told.racks, told.aggregations, told.cores) == (8, 2, 2, 0)
+    assert [(tier.rate, tier.delay) for tier in told.tiers] == [(10**11, 10**6)] * 2
+    # Four hosts of 100 Gb/s below two uplinks of 100 Gb/s.
+    assert told.tiers[0].oversubscribed == 2
+    nodes = (here.folder / "files/nodes.csv").read_text().splitlines()
+    assert nodes[1:3] == ["0,host1", "1,host2"]
+    matrix = (here.folder / "files/flows.cm").read_text()
+    assert matrix.startswith("Nodes 8\n")
+    imported(here, "files/flows.cm", "files/tree.topo", "--times", "ps", "--duration", "5 ms")
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        (("topology.trunk_rate=400 Gb/s",), "uplinks of racks carry no whole part"),
+        (("topology.delay=1500 ps",), "a rate is no whole number of Gb/s, or a delay none of ns"),
+    ],
+)
+def test_what_is_no_tree_is_told(here: CommandLine, changes: tuple[str, ...], why: str) -> None:
+    scenario = qcnlab.load("ring-all-reduce-8-hosts-100g").with_(*changes)
+    (here.folder / "own.toml").write_text(scenario.to_toml(), encoding="utf-8")
+    lost = exported(here, "own.toml", "-o", "files")
+    assert any("no .topo is written" in each and why in each for each in lost), lost
+    assert not (here.folder / "files/tree.topo").exists()
+    assert (here.folder / "files/flows.cm").exists()

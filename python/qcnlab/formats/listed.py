@@ -48,10 +48,15 @@ class Listed(NamedTuple):
         Of all its lists, in their order.
     numbers : dict
         The number of each host by its name: that in its name if all have one.
+    network : Network
+        Nodes and links.
     """
 
     flows: list[Flow]
     numbers: dict[str, int]
+    network: Network
+    switches: list[dict[str, Any]]
+    """The tables `[[switch]]`."""
 
 
 def listed(source: str, what: str, report: Report) -> Listed:
@@ -75,7 +80,8 @@ def listed(source: str, what: str, report: Report) -> Listed:
     hosts = [node.name for node in Network.of(scenario).hosts]
     report.read.append((source, "a scenario"))
     flows: list[Flow] = []
-    for index, entry in enumerate(json.loads(scenario.to_base_json())["traffic"]):
+    tree = json.loads(scenario.to_base_json())
+    for index, entry in enumerate(tree["traffic"]):
         if entry["arrivals"] == "list":
             flows += _flows(entry, len(flows))
         else:
@@ -87,9 +93,11 @@ def listed(source: str, what: str, report: Report) -> Listed:
             )
     if not flows:
         raise FormatError(f'{source}: no traffic with arrivals = "list": {what} lists messages')
+    switches = tree.get("switch", [])
+    network = Network.of(scenario), switches if isinstance(switches, list) else [switches]
     if all(NAMED.fullmatch(host) for host in hosts):
-        return Listed(flows, {host: int(host.removeprefix("host")) for host in hosts})
-    return Listed(flows, {host: number for number, host in enumerate(hosts)})
+        return Listed(flows, {host: int(host.removeprefix("host")) for host in hosts}, *network)
+    return Listed(flows, {host: number for number, host in enumerate(hosts)}, *network)
 
 
 def _flows(entry: dict[str, Any], first: int) -> list[Flow]:

@@ -38,7 +38,8 @@ def convert(source: str, out: Path) -> Report:
         If the folder cannot be written.
     """
     report = Report()
-    flows, numbers = listed(source, "a schedule", report)
+    said = listed(source, "a schedule", report)
+    flows, numbers = said.flows, said.numbers
     ranks = max(numbers.values()) + 1
     statements: list[list[str]] = [[] for _ in range(ranks)]
     waits: list[list[str]] = [[] for _ in range(ranks)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from qcnlab.files.folders import NewFolder
+from qcnlab.formats.htsim.tree import NoTree, tree
 from qcnlab.formats.listed import Flow, listed
 from qcnlab.formats.report import Report
 from qcnlab.printing.text import counted
@@ -39,9 +40,18 @@ def convert(source: str, out: Path) -> Report:
         If the folder cannot be written.
     """
     report = Report()
-    flows, numbers = listed(source, "a matrix", report)
+    said = listed(source, "a matrix", report)
+    flows, numbers = said.flows, said.numbers
     triggers, kept = _triggers(flows, report)
+    lines: list[str] = []
+    try:
+        lines, hosts = tree(said.network, said.switches)
+        numbers = {host: number for number, host in enumerate(hosts)}
+    except NoTree as why:
+        report.not_modelled.append(("the network", f"no .topo is written: {why}"))
     with NewFolder(out) as folder:
+        if lines:
+            (folder.path / "tree.topo").write_text("\n".join([*lines, ""]), encoding="ascii")
         _write(folder.path / "flows.cm", flows, kept, triggers, numbers)
         with (folder.path / "nodes.csv").open("w", encoding="utf-8") as file:
             file.write("node,name\n")
@@ -50,9 +60,12 @@ def convert(source: str, out: Path) -> Report:
         (str(out / "flows.cm"), f"{counted(len(kept), 'connection')}, times in ps"),
         (str(out / "nodes.csv"), "names of nodes"),
     ]
-    report.not_modelled.append(
-        ("network, scheme, classes", "a .topo file and options of their command say them")
-    )
+    if lines:
+        report.written.append((str(out / "tree.topo"), f"the network, {lines[1].lower()}"))
+        report.not_modelled.append(
+            ("buffers of switches", "queues there have sizes: add Queue_Up and Queue_Down, octets")
+        )
+    report.not_modelled.append(("scheme, classes", "options of their command say them"))
     return report
 
 
