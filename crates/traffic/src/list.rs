@@ -144,8 +144,7 @@ fn link(flows: &mut [ListedFlow], ids: &Ids, waits: &[(usize, String)]) -> Resul
         }
         let waits = &mut flows[*flow];
         if waits.after.is_empty() {
-            waits.start =
-                waits.start + waits.delays.take().map_or(Span::ZERO, |delays| delays.not_before.since(Instant::ZERO));
+            waits.start += waits.delays.take().map_or(Span::ZERO, |delays| delays.not_before.since(Instant::ZERO));
         }
     }
     match circle(flows) {
