@@ -259,6 +259,21 @@ def qcnlab_rows(folder: Path) -> list[dict[str, Any]]:
     return pl.read_csv(folder / "trials.csv", infer_schema_length=None).to_dicts()
 
 
+def test_seed_0_is_a_seed_and_the_second_look_takes_the_next(
+    fabric: qcnlab.Scenario, tmp_path: Path
+) -> None:
+    told = qcnlab.advise(
+        fabric, cases=["own"], trials=1, flatness=False, seed=0, out=tmp_path / "out"
+    )
+    first, second, other = (
+        qcnlab.run(fabric, reps=1, seed=seed).metric("slowdown_p99")
+        for seed in (0, 1, fabric.seed + 7)
+    )
+    assert len({first, second, other}) == 3, "seeds give the same here"
+    assert told.to_polars()["own slowdown_p99"][0] == first
+    assert [list(runs) for runs in told.again[0].metrics["slowdown_p99"]] == [[second]]
+
+
 def test_it_stops_and_goes_on_to_the_same_bytes(
     fabric: qcnlab.Scenario, whole: Path, tmp_path: Path
 ) -> None:

@@ -193,9 +193,13 @@ def _tolerances(forgiven: dict[str, Any]) -> str:
 
 
 def _loss(loss: dict[str, Any]) -> list[str]:
-    """Return what the capture shows of frames that it lacks, where it lacks any."""
+    """Return what the capture shows of frames that it lacks or has twice, where there are any."""
+    twice = []
+    if loss["repeated_frames"]:
+        count = text.counted(loss["repeated_frames"], "frame")
+        twice = [f"the capture has {count} more than once; each counts once"]
     if not loss["share"]:
-        return []
+        return twice
     parts = []
     if loss["missing_frames"]:
         parts.append(
@@ -207,7 +211,7 @@ def _loss(loss: dict[str, Any]) -> list[str]:
         )
     if loss["dropped_frames"]:
         parts.append(f"{text.counted(loss['dropped_frames'], 'frame')} dropped by its statistics")
-    return [f"the capture lacks frames: {', '.join(parts)}; {loss['share']:.2%} of all"]
+    return [*twice, f"the capture lacks frames: {', '.join(parts)}; {loss['share']:.2%} of all"]
 
 
 def _missing(part: dict[str, Any]) -> list[str]:
@@ -274,6 +278,11 @@ def _congestion_point(report: dict[str, Any], rows: int) -> list[str]:
         f"  {text.counted(report['cnms'], 'CNM')}, {report['checked_cnms']} checked, "
         f"{report['unlocated_cnms']} quote a frame that did not come, or had not left at the end; "
         f"{text.counted(report['lost_frames'], 'frame')} lost",
+        *(
+            [f"  {text.counted(report['other_cnms'], 'CNM')} of other ports, not judged"]
+            if report["other_cnms"]
+            else []
+        ),
         *(
             [f"  {text.counted(report['missing_cnms'], 'CNM')} missing where a sample was due"]
             if report["missing_cnms"]

@@ -1,28 +1,19 @@
 //! What a capture says before its frames are judged: interfaces, rates, who sends where.
 
 use super::error::ConformError;
+use super::frames::{Frames, MOST_DISORDER_NS, Reading};
 use super::sequence::{FrameNumber, Loss, Sequences};
-use qcnlab_capture::{CaptureReader, CapturedFrame, Direction, Interface, InterfaceId};
-use qcnlab_capture::{FrameKind, Header};
+use super::tolerances::ConformOptions;
+use qcnlab_capture::{CapturedFrame, Direction, FrameKind, Header, Interface, InterfaceId};
 use qcnlab_units::{BitRate, Span};
 use qcnlab_wire::{MacAddress, Payload};
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::fs::File;
 use std::path::Path;
 
 /// Where the first stamp stands, ps: windows before it are not negative.
 pub(super) const ORIGIN: i64 = 1_000_000_000_000;
 /// Addresses that are kept.
 const MOST_ADDRESSES: usize = 65_536;
-
-/// Opens a capture. It is a regular file, because it is read more than once.
-pub(super) fn open(file: &Path) -> Result<CaptureReader<File>, ConformError> {
-    let file = File::open(file).map_err(ConformError::Open)?;
-    if !file.metadata().map_err(ConformError::Open)?.is_file() {
-        return Err(ConformError::NotAFile);
-    }
-    Ok(CaptureReader::new(file)?)
-}
 
 /// A first reading of a capture.
 #[derive(Debug, Default)]
@@ -47,6 +38,9 @@ pub(super) struct Survey {
     pub(super) quoted: HashMap<MacAddress, u64>,
     /// Frames that are missing on the links beside their senders.
     pub(super) loss: Loss,
+    /// Frames that the capture has once more than they were sent.
+    pub(super) repeated: u64,
+    reading: Reading,
 }
 
 /// Where a sender was seen.
@@ -75,25 +69,42 @@ impl SeenAt {
 }
 
 impl Survey {
-    pub(super) fn of(file: &Path) -> Result<Survey, ConformError> {
-        let mut reader = open(file)?;
-        let mut survey = Survey { resolution: 999_999, ..Survey::default() };
+    pub(super) fn of(file: &Path, options: &ConformOptions) -> Result<Survey, ConformError> {
+        let stamps = options.tolerances.stamps.ps() as i64;
+        let reading = Reading { rate: options.rate, stamps, disorder_ns: 0 };
+        let (survey, disorder_ns) = Survey::read(file, reading)?;
+        if !(1..=MOST_DISORDER_NS).contains(&disorder_ns) {
+            return Ok(survey);
+        }
+        Ok(Survey::read(file, Reading { disorder_ns, ..reading })?.0)
+    }
+
+    /// Reads a capture; also how far, ns, its stamps go back.
+    fn read(file: &Path, reading: Reading) -> Result<(Survey, u64), ConformError> {
+        let mut frames = Frames::open(file, reading)?;
+        let mut survey = Survey { resolution: 999_999, reading, ..Survey::default() };
         let mut last_interface = 0;
         let mut seen: HashMap<InterfaceId, Sequences> = HashMap::new();
-        while let Some(frame) = reader.next_frame()? {
+        while let Some(frame) = frames.next_frame()? {
             let Some(time) = frame.time_ns else { return Err(ConformError::NoStamp { frame: frame.number }) };
             survey.first_ns = Some(survey.first_ns.map_or(time, |first| first.min(time)));
             if time % 1000 != 0 {
                 survey.resolution = 999;
             }
-            survey.frames = frame.number;
+            survey.frames = survey.frames.max(frame.number);
             last_interface = last_interface.max(frame.interface.0);
             survey.note(&frame, seen.entry(frame.interface).or_default())?;
         }
         survey.interfaces =
-            (0..=last_interface).map(|id| reader.interface(InterfaceId(id)).cloned().unwrap_or_default()).collect();
+            (0..=last_interface).map(|id| frames.interface(InterfaceId(id)).cloned().unwrap_or_default()).collect();
         survey.loss = survey.loss_beside_senders();
-        Ok(survey)
+        survey.repeated = frames.repeated;
+        Ok((survey, frames.disorder_ns))
+    }
+
+    /// The frames in the order of their stamps, each once.
+    pub(super) fn frames(&self, file: &Path) -> Result<Frames, ConformError> {
+        Frames::open(file, self.reading)
     }
 
     fn note(&mut self, frame: &CapturedFrame<'_>, sequences: &mut Sequences) -> Result<(), ConformError> {
@@ -170,6 +181,14 @@ impl Survey {
             self.destinations.keys().copied().filter(|id| !beside.contains(id) && leads(id)).collect();
         all.sort_unstable();
         all
+    }
+
+    /// Addresses that data frames go to over other interfaces than this one, links beside senders left out.
+    pub(super) fn reached_beside(&self, port: InterfaceId) -> HashSet<MacAddress> {
+        let beside: HashSet<InterfaceId> =
+            self.senders.values().filter_map(|seen| seen.data.first()).map(|(id, _)| *id).collect();
+        let elsewhere = self.destinations.iter().filter(|(id, _)| **id != port && !beside.contains(id));
+        elsewhere.flat_map(|(_, reached)| reached.keys().copied()).collect()
     }
 
     /// A stamp in ps from [`ORIGIN`], which is the first stamp.

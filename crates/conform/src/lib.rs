@@ -8,6 +8,7 @@ mod cp;
 mod decoding;
 mod deviation;
 mod error;
+mod frames;
 mod input;
 mod law;
 mod report;

@@ -46,12 +46,13 @@ pub(super) fn tolerances(options: &ConformOptions, survey: &Survey) -> Value {
 }
 
 /// What the capture shows of frames that it lacks.
-fn loss(loss: &Loss) -> Value {
+fn loss(loss: &Loss, survey: &Survey) -> Value {
     json!({
         "numbered_frames": loss.numbered,
         "missing_frames": loss.missing,
         "unmatched_frames": loss.unmatched,
         "dropped_frames": loss.dropped,
+        "repeated_frames": survey.repeated,
         "share": loss.rate(),
     })
 }
@@ -73,7 +74,7 @@ pub(super) fn of_reaction_points(results: &RpResults, options: &ConformOptions) 
         "verdict": overall(results.points.iter().map(|point| verdict(&point.finding))),
         "frames": survey.frames,
         "tolerances": tolerances(options, survey),
-        "loss": loss(&survey.loss),
+        "loss": loss(&survey.loss, survey),
         "reaction_points": points,
         "notes": notes,
     })
@@ -202,7 +203,8 @@ pub(super) fn of_congestion_point(results: &CpResults, options: &ConformOptions)
         "cnms": results.cnms,
         "checked_cnms": results.checked,
         "unlocated_cnms": results.unlocated,
-        "loss": loss(&results.loss),
+        "other_cnms": results.others,
+        "loss": loss(&results.loss, survey),
         "missing_cnms": results.missing,
         "lost_frames": results.lost,
         "unmatched_frames": results.unmatched,

@@ -1,18 +1,14 @@
 //! IPv4 (RFC 791), UDP (RFC 768) and TCP (RFC 9293) as far as a fabric needs them: addresses, DSCP and ECN (RFC 3168),
 //! ports, lengths, sequence numbers, checksums.
 //!
-//! The headers are those of `etherparse`. What its types leave out, the reserved flag of IPv4 and three reserved bits
-//! of TCP, stands beside them.
+//! The headers stand in `headers.rs`. What is reserved in them, a flag of IPv4 and three bits of TCP, stands beside them.
 
 use crate::codec::{Codec, Reader, Writer, fits};
 use crate::error::{Format, WireError};
+use crate::headers::{HeaderOctets, IpEcn, IpNumber, Ipv4Header, TcpHeader, UdpHeader, checksum};
 use crate::roce::RocePacket;
-use etherparse::checksum::Sum16BitWords;
-use etherparse::err::{ipv4, tcp};
-use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, UdpHeader};
 use std::fmt;
 use std::net::Ipv4Addr;
-use std::ops::DerefMut;
 
 /// An IPv4 packet, behind EtherType 0x0800.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,22 +82,19 @@ impl<'a> Ipv4Packet<'a> {
         fits(Format::Ipv4, "total length", total as u64, u16::MAX.into())?;
         self.header.total_len = total as u16;
         self.reserved = false;
-        let (source, destination) = (self.header.source, self.header.destination);
-        let too_long = |_| WireError::Misplaced { format: Format::Ipv4, rule: "a segment is at most 65 535 octets" };
+        let addresses = (self.header.source, self.header.destination);
         match &mut self.segment {
             Segment::Tcp { header, reserved, payload } => {
                 self.header.protocol = IpNumber::TCP;
                 *reserved = 0;
-                header.checksum = header.calc_checksum_ipv4_raw(source, destination, payload).map_err(too_long)?;
+                header.checksum = header.calc_checksum(addresses, payload);
             }
             Segment::Udp { header, payload } => {
                 self.header.protocol = IpNumber::UDP;
                 header.length = (UdpHeader::LEN + payload.len()) as u16;
                 header.checksum = match payload {
                     UdpPayload::Roce(_) => 0,
-                    UdpPayload::Other(octets) => {
-                        header.calc_checksum_ipv4_raw(source, destination, octets).map_err(too_long)?
-                    }
+                    UdpPayload::Other(octets) => header.calc_checksum(addresses, octets),
                 };
             }
             Segment::Other(_) => {}
@@ -127,12 +120,11 @@ impl<'a> Ipv4Packet<'a> {
     /// Whether the checksum of the header is that of its octets.
     pub fn checksum_is_valid(&self) -> bool {
         // A sum of words that includes its own complement is all ones, which turns into 0.
-        let sum = Sum16BitWords::new().add_slice(&self.header_octets());
-        sum.ones_complement() == 0
+        checksum(&[&self.header_octets()]) == 0
     }
 
-    fn header_octets(&self) -> impl DerefMut<Target = [u8]> {
-        let mut octets = self.header.to_bytes();
+    fn header_octets(&self) -> HeaderOctets {
+        let mut octets = self.header.octets();
         octets[6] |= u8::from(self.reserved) << 7;
         octets
     }
@@ -143,7 +135,7 @@ impl<'a> Codec<'a> for Ipv4Packet<'a> {
 
     fn read(from: &mut Reader<'a>) -> Result<Ipv4Packet<'a>, WireError> {
         let start = from.position();
-        let (header, _) = Ipv4Header::from_slice(from.ahead()).map_err(|error| ipv4_error(error, start))?;
+        let (header, reserved) = Ipv4Header::read(&mut from.clone())?;
         let header_len = header.header_len();
         if usize::from(header.total_len) < header_len {
             return Err(WireError::InvalidField {
@@ -155,7 +147,7 @@ impl<'a> Codec<'a> for Ipv4Packet<'a> {
             });
         }
         let mut packet = from.part(Self::FORMAT, header.total_len.into())?;
-        let reserved = packet.take(Self::FORMAT, header_len)?[6] & 0x80 != 0;
+        packet.take(Self::FORMAT, header_len)?;
         let segment = match header.protocol {
             _ if header.fragment_offset.value() > 0 => Segment::Other(packet.rest()),
             IpNumber::TCP => read_tcp(&mut packet)?,
@@ -175,13 +167,13 @@ impl<'a> Codec<'a> for Ipv4Packet<'a> {
         match &self.segment {
             Segment::Tcp { header, reserved, payload } => {
                 fits(Format::Tcp, "reserved behind the data offset", (*reserved).into(), 7)?;
-                let mut octets = header.to_bytes();
+                let mut octets = header.octets();
                 octets[12] |= reserved << 1;
                 to.put(Format::Tcp, &octets)?;
                 to.put(Format::Tcp, payload)?;
             }
             Segment::Udp { header, payload } => {
-                to.put(Format::Udp, &header.to_bytes())?;
+                to.put(Format::Udp, &header.octets())?;
                 match payload {
                     UdpPayload::Roce(packet) => packet.write(to)?,
                     UdpPayload::Other(octets) => to.put(Format::Udp, octets)?,
@@ -194,15 +186,13 @@ impl<'a> Codec<'a> for Ipv4Packet<'a> {
 }
 
 fn read_tcp<'a>(from: &mut Reader<'a>) -> Result<Segment<'a>, WireError> {
-    let start = from.position();
-    let (header, _) = TcpHeader::from_slice(from.ahead()).map_err(|error| tcp_error(error, start))?;
-    let reserved = from.take(Format::Tcp, header.header_len())?[12] >> 1 & 0x07;
+    let (header, reserved) = TcpHeader::read(from)?;
     Ok(Segment::Tcp { header, reserved, payload: from.rest() })
 }
 
 fn read_udp<'a>(from: &mut Reader<'a>) -> Result<Segment<'a>, WireError> {
     let start = from.position();
-    let header = UdpHeader::from_bytes(from.array(Format::Udp)?);
+    let header = UdpHeader::from_octets(from.array(Format::Udp)?);
     let Some(length) = usize::from(header.length).checked_sub(UdpHeader::LEN) else {
         return Err(WireError::InvalidField {
             format: Format::Udp,
@@ -219,38 +209,6 @@ fn read_udp<'a>(from: &mut Reader<'a>) -> Result<Segment<'a>, WireError> {
         UdpPayload::Other(datagram.rest())
     };
     Ok(Segment::Udp { header, payload })
-}
-
-fn ipv4_error(error: ipv4::HeaderSliceError, at: usize) -> WireError {
-    use ipv4::{HeaderError, HeaderSliceError};
-    let (field, value, allowed) = match error {
-        HeaderSliceError::Len(short) => return truncated(Format::Ipv4, at, &short),
-        HeaderSliceError::Content(HeaderError::UnexpectedVersion { version_number }) => {
-            ("version", version_number, "4")
-        }
-        HeaderSliceError::Content(HeaderError::HeaderLengthSmallerThanHeader { ihl }) => {
-            ("header length in words", ihl, "5 to 15")
-        }
-    };
-    WireError::InvalidField { format: Format::Ipv4, field, at, value: value.into(), allowed }
-}
-
-fn tcp_error(error: tcp::HeaderSliceError, at: usize) -> WireError {
-    use tcp::{HeaderError, HeaderSliceError};
-    match error {
-        HeaderSliceError::Len(short) => truncated(Format::Tcp, at, &short),
-        HeaderSliceError::Content(HeaderError::DataOffsetTooSmall { data_offset }) => WireError::InvalidField {
-            format: Format::Tcp,
-            field: "data offset in words",
-            at: at + 12,
-            value: data_offset.into(),
-            allowed: "5 to 15",
-        },
-    }
-}
-
-fn truncated(format: Format, at: usize, short: &etherparse::err::LenError) -> WireError {
-    WireError::Truncated { format, at, needed: short.required_len, available: short.len }
 }
 
 impl fmt::Display for Ipv4Packet<'_> {

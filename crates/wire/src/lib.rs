@@ -20,8 +20,7 @@
 //! 2. No octets make decoding panic. What cannot be read is a [`WireError`], with the octet at fault.
 //! 3. Decoding and printing allocate nothing: variable parts are slices of the frame.
 //!
-//! There is no I/O and no clock here. IPv4, UDP and TCP headers and their checksums are those of the crate
-//! `etherparse` (one further dependency, arrayvec); everything that concerns congestion is ours.
+//! There is no I/O and no clock here.
 
 #![forbid(unsafe_code)]
 
@@ -32,6 +31,7 @@ mod codec;
 mod error;
 mod experimental;
 mod frame;
+mod headers;
 mod internet;
 mod lldp;
 mod mac_control;
@@ -44,9 +44,9 @@ pub use cn_tag::CnTag;
 pub use cnm::{Cnm, Cpid};
 pub use codec::{Codec, Reader, Writer};
 pub use error::{Format, WireError};
-pub use etherparse::{IpDscp, IpEcn, IpNumber, Ipv4Header, TcpHeader, UdpHeader};
 pub use experimental::{Bcn, Probe, ProbeAnswer, QueueReport, SchemeBody, SchemeMessage, SchemeTag};
 pub use frame::{Frame, Payload};
+pub use headers::{HeaderOptions, IpDscp, IpEcn, IpFragOffset, IpNumber, Ipv4Header, TcpHeader, UdpHeader};
 pub use internet::{Ipv4Packet, Segment, UdpPayload};
 pub use lldp::{CnTlv, EtsKind, EtsTlv, Lldp, PfcTlv, Tlv, Tlvs};
 pub use mac_control::{MacControl, Pause, Pfc, Quanta};

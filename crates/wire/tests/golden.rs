@@ -212,7 +212,7 @@ fn tcp_and_ecn() {
     assert_eq!(packet.to_vec().unwrap(), octets);
 }
 
-/// Reserved bits come back although `etherparse` has no field for them.
+/// Reserved bits come back although the headers have no field for them.
 #[test]
 fn reserved_bits_of_ipv4_and_tcp() {
     let mut octets = [0; 40];

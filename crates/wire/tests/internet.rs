@@ -1,5 +1,6 @@
 //! IPv4 at its edges: fragments, options, packets without data; the CRC of RoCEv2 over headers of each length.
 
+use proptest::prelude::*;
 use qcnlab_wire::*;
 
 /// Octets that read as UDP from port 7 to port 9, of a datagram of 8 + 992 = 1000 = 0x3E8 octets.
@@ -93,7 +94,7 @@ fn the_invariant_crc_needs_whole_headers() {
 #[test]
 fn the_longest_headers_are_sealed() {
     let header = Ipv4Header {
-        options: [1; 40].into(),
+        options: HeaderOptions::try_new(&[1; 40]).unwrap(),
         source: [10, 0, 0, 1],
         destination: [10, 0, 0, 2],
         time_to_live: 64,
@@ -106,4 +107,92 @@ fn the_longest_headers_are_sealed() {
     let crc = RocePacket::invariant_crc(&octets).unwrap();
     assert_eq!(octets[96..], crc);
     assert_ne!(crc, [0; 4]);
+}
+
+/// Octets that begin as a header may: with any number of words, and too short or long enough.
+fn like_headers() -> impl Strategy<Value = Vec<u8>> {
+    (any::<[u8; 2]>(), proptest::collection::vec(any::<u8>(), 0..120)).prop_map(|([first, words], mut octets)| {
+        if octets.len() > 20 {
+            octets[0] = if first < 250 { 0x40 | words & 0x0F } else { first };
+            octets[2] = 0;
+            octets[3] = octets.len() as u8;
+            octets[6] &= if first & 1 == 0 { 0x80 } else { 0xFF };
+            octets[9] = if words & 0x10 == 0 { 6 } else { 17 };
+        }
+        octets
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4000))]
+
+    /// What `etherparse` reads of a header, field by field, and why it refuses one; and the checksums that it works out.
+    #[test]
+    fn headers_are_read_as_another_library_reads_them(octets in like_headers()) {
+        use etherparse::{Ipv4Header as TheirIpv4, TcpHeader as TheirTcp, UdpHeader as TheirUdp};
+        let theirs = TheirIpv4::from_slice(&octets);
+        let ours = Ipv4Packet::decode(&octets);
+        let Ok((theirs, behind)) = theirs else {
+            prop_assert!(ours.is_err());
+            return Ok(());
+        };
+        prop_assume!(usize::from(theirs.total_len) >= theirs.header_len());
+        let refused = match theirs.protocol.0 {
+            _ if theirs.fragment_offset.value() > 0 => false,
+            6 => TheirTcp::from_slice(behind).is_err(),
+            17 if !theirs.more_fragments => {
+                let length = behind.get(4..6).map_or(0, |length| usize::from(length[0]) << 8 | usize::from(length[1]));
+                prop_assume!(behind.len() < 8 || behind[2..4] != 4791_u16.to_be_bytes());
+                !(8..=behind.len()).contains(&length)
+            }
+            _ => false,
+        };
+        prop_assert_eq!(ours.is_err(), refused, "{:?}", ours);
+        let Ok((packet, _)) = ours else { return Ok(()) };
+        let header = &packet.header;
+        prop_assert_eq!(
+            (header.dscp.value(), header.ecn.value(), header.total_len, header.identification),
+            (theirs.dscp.value(), theirs.ecn.value(), theirs.total_len, theirs.identification)
+        );
+        prop_assert_eq!(
+            (header.dont_fragment, header.more_fragments, header.fragment_offset.value(), header.time_to_live),
+            (theirs.dont_fragment, theirs.more_fragments, theirs.fragment_offset.value(), theirs.time_to_live)
+        );
+        prop_assert_eq!(
+            (header.protocol.0, header.header_checksum, header.source, header.destination, header.options.as_slice()),
+            (theirs.protocol.0, theirs.header_checksum, theirs.source, theirs.destination, &theirs.options[..])
+        );
+        prop_assert_eq!(header.calc_header_checksum(), theirs.calc_header_checksum());
+        prop_assert_eq!(packet.to_vec().unwrap(), &octets[..packet.encoded_len()]);
+        let Ok(sealed) = packet.clone().sealed() else { return Ok(()) };
+        match (&packet.segment, &sealed.segment) {
+            (Segment::Tcp { header, payload, .. }, Segment::Tcp { header: sealed, .. }) => {
+                let (theirs, _) = TheirTcp::from_slice(behind).unwrap();
+                prop_assert_eq!(
+                    (header.source_port, header.destination_port, header.sequence_number, header.acknowledgment_number),
+                    (theirs.source_port, theirs.destination_port, theirs.sequence_number, theirs.acknowledgment_number)
+                );
+                prop_assert_eq!(
+                    (header.ns, header.fin, header.syn, header.rst, header.psh, header.ack, header.urg, header.ece),
+                    (theirs.ns, theirs.fin, theirs.syn, theirs.rst, theirs.psh, theirs.ack, theirs.urg, theirs.ece)
+                );
+                prop_assert_eq!(
+                    (header.cwr, header.window_size, header.checksum, header.urgent_pointer, header.options.as_slice()),
+                    (theirs.cwr, theirs.window_size, theirs.checksum, theirs.urgent_pointer, theirs.options.as_slice())
+                );
+                let addresses = (packet.header.source, packet.header.destination);
+                prop_assert_eq!(Ok(sealed.checksum), theirs.calc_checksum_ipv4_raw(addresses.0, addresses.1, payload));
+            }
+            (Segment::Udp { header, payload: UdpPayload::Other(payload) }, Segment::Udp { header: sealed, .. }) => {
+                let theirs = TheirUdp::from_slice(behind).unwrap().0;
+                prop_assert_eq!(
+                    (header.source_port, header.destination_port, header.length, header.checksum),
+                    (theirs.source_port, theirs.destination_port, theirs.length, theirs.checksum)
+                );
+                let addresses = (packet.header.source, packet.header.destination);
+                prop_assert_eq!(Ok(sealed.checksum), theirs.calc_checksum_ipv4_raw(addresses.0, addresses.1, payload));
+            }
+            _ => {}
+        }
+    }
 }

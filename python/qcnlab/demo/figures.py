@@ -43,6 +43,8 @@ LINES: dict[str, dict[str, Any]] = {
     "qcn-timer": {"color": "#009E73", "ls": (0, (2, 1)), "lw": 1.4},
     "qcn": {"color": "#0072B2", "ls": "-", "lw": 1.8},
 }
+WIDTH, RIGHT = 7.2, 0.14
+"""Width of a figure, and its margin at the right, in inches."""
 FIGURES = ("recovery", "return", "queue", "throughput", "rates")
 TITLES = {
     "recovery": "QCN recovers alike at both round-trip times; ECM needs a gain for each",
@@ -53,8 +55,8 @@ TITLES = {
 }
 
 
-def draw_all(demo: Demo, folder: Path) -> list[Path]:
-    """Write every figure as SVG and PNG into `folder/figures`; return the paths."""
+def draw_all(demo: Demo, folder: Path, suffixes: Sequence[str]) -> list[Path]:
+    """Write every figure in each format into `folder/figures`; return the paths."""
     figures = folder / "figures"
     figures.mkdir(exist_ok=True)
     make: dict[str, Callable[[Demo], Figure]] = {
@@ -67,7 +69,7 @@ def draw_all(demo: Demo, folder: Path) -> list[Path]:
     paths: list[Path] = []
     for name in FIGURES:
         figure = make[name](demo)
-        paths += [save(figure, figures / f"{name}{suffix}") for suffix in (".svg", ".png")]
+        paths += [save(figure, figures / f"{name}{suffix}") for suffix in suffixes]
     return paths
 
 
@@ -121,8 +123,7 @@ def rates_figure(demo: Demo) -> Figure:
 def return_figure(demo: Demo) -> Figure:
     """Draw the throughput of all schemes over each other, from the end of the hotspot on."""
     with style():
-        figure = Figure(figsize=(7.2, 3.4), layout="constrained")
-        axes = panels(figure, 1, len(demo.rtts), sharey=True)[0]
+        figure, axes = _one_line(len(demo.rtts), 3.4, 0.52, sharex=False)
         for panel, rtt in zip(axes, demo.rtts, strict=True):
             for row in demo.rows:
                 _draw_return(panel, demo.cell(row, rtt))
@@ -131,7 +132,7 @@ def return_figure(demo: Demo) -> Figure:
             panel.set_ylim(0, 10.6)
         axes[0].set_ylabel("throughput (Gb/s)")
         handles, labels = axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=3)
+        figure.legend(handles, labels, loc="lower center", ncols=3)
         _title(figure, "return")
     return figure
 
@@ -139,8 +140,7 @@ def return_figure(demo: Demo) -> Figure:
 def recovery_figure(demo: Demo) -> Figure:
     """Draw every replication's recovery time, the median, and the value deck 001 prints."""
     with style():
-        figure = Figure(figsize=(7.2, 3.0), layout="constrained")
-        axes = panels(figure, 1, len(demo.rtts), sharey=True, sharex=True)[0]
+        figure, axes = _one_line(len(demo.rtts), 3.0, 1.25, sharex=True)
         rows = demo.rows
         for panel, rtt in zip(axes, demo.rtts, strict=True):
             for height, row in enumerate(rows):
@@ -152,7 +152,7 @@ def recovery_figure(demo: Demo) -> Figure:
             panel.grid(axis="y", visible=False)
         handles, labels = axes[-1].get_legend_handles_labels()
         known = dict(zip(labels, handles, strict=True))
-        figure.legend(known.values(), known.keys(), loc="outside lower center", ncols=3)
+        figure.legend(known.values(), known.keys(), loc="lower center", ncols=3)
         _title(figure, "recovery")
     return figure
 
@@ -182,26 +182,43 @@ def _grid(
                 if row is rows[0]:
                     axes.set_title(f"RTT {rtt}", loc="right", fontweight="bold", pad=3)
                     name_hotspot(axes, known, hotspot_at)
-        figure.suptitle(TITLES[name], x=0.01, y=1 - 0.06 / figure.get_figheight(), ha="left")
+        _title(figure, name)
     return figure
 
 
 def _fixed_grid(rows: int, columns: int, bottom: float) -> tuple[Figure, Sequence[Sequence[Axes]]]:
     """Return a grid with margins in inches; a computed layout would take longer than drawing."""
-    left, right, top, width, panel, gap = 0.52, 0.14, 0.52, 7.2, 0.8, 0.28
+    top, panel, gap = 0.52, 0.8, 0.28
     height = top + bottom + rows * panel + (rows - 1) * gap
-    figure = Figure(figsize=(width, height))
+    figure = Figure(figsize=(WIDTH, height))
     grid = panels(figure, rows, columns, sharex=True, sharey=True)
-    across = (width - left - right - (columns - 1) * gap) / columns
+    _margins(figure, columns, (0.52, top, bottom), gap)
+    figure.subplots_adjust(hspace=gap / panel)
+    return figure, grid
+
+
+def _one_line(
+    columns: int, height: float, left: float, *, sharex: bool
+) -> tuple[Figure, Sequence[Axes]]:
+    """Return a figure of one line of panels above a legend of two lines; lengths in inches."""
+    figure = Figure(figsize=(WIDTH, height))
+    axes = panels(figure, 1, columns, sharex=sharex, sharey=True)[0]
+    _margins(figure, columns, (left, 0.52, 0.84), 0.28)
+    return figure, axes
+
+
+def _margins(figure: Figure, columns: int, edges: tuple[float, float, float], gap: float) -> None:
+    """Set the margins at left, top and bottom and the gap between columns, in inches."""
+    left, top, bottom = edges
+    across = (WIDTH - left - RIGHT - (columns - 1) * gap) / columns
+    height = figure.get_figheight()
     figure.subplots_adjust(
-        left=left / width,
-        right=1 - right / width,
+        left=left / WIDTH,
+        right=1 - RIGHT / WIDTH,
         top=1 - top / height,
         bottom=bottom / height,
-        hspace=gap / panel,
         wspace=gap / across,
     )
-    return figure, grid
 
 
 def _limits(cell: Cell) -> bool:
@@ -209,7 +226,7 @@ def _limits(cell: Cell) -> bool:
 
 
 def _title(figure: Figure, name: str) -> None:
-    figure.suptitle(TITLES[name], x=0.01, ha="left")
+    figure.suptitle(TITLES[name], x=0.01, y=1 - 0.06 / figure.get_figheight(), ha="left")
 
 
 def _color(row: Row) -> str:

@@ -14,6 +14,7 @@ from qcnlab.files.folders import read_json, write_json
 from qcnlab.results.result import open_run
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 REPS, QUICK_REPS = 10, 2
@@ -56,7 +57,8 @@ def write_demo(demo: Demo, folder: Path) -> None:
         cell.result.write_into(folder / cell.folder)
     index = [{"rtt": c.rtt, "row": c.row.key, "folder": c.folder} for c in demo.cells]
     write_json(folder / INDEX, index)
-    draw(demo, folder)
+    # The page needs no PNG, and drawing one takes as long as the SVG: `qcnlab plot` writes them.
+    draw(demo, folder, [".svg"])
 
 
 def open_demo(folder: Path) -> Demo:
@@ -73,12 +75,12 @@ def open_demo(folder: Path) -> Demo:
     return Demo(cells)
 
 
-def draw(demo: Demo, folder: Path) -> list[Path]:
-    """Write the figures and the report into `folder`; return the paths."""
+def draw(demo: Demo, folder: Path, suffixes: Sequence[str] = (".svg", ".png")) -> list[Path]:
+    """Write the figures, in each format, and the report into `folder`; return the paths."""
     from qcnlab.demo.figures import draw_all
     from qcnlab.demo.report import page
 
-    drawn = draw_all(demo, folder)
+    drawn = draw_all(demo, folder, suffixes)
     report = folder / "report.html"
     report.write_text(page(demo, folder), encoding="utf-8")
     return [*drawn, report]

@@ -5,10 +5,12 @@ use qcnlab_capture::Header;
 use qcnlab_wire::{Cnm, Cpid, MacAddress, WireError};
 
 /// Each field of a CNM, and what it is held against; `None` where it is not judged.
-pub(crate) const FIELDS: [(&str, Option<&str>); 13] = [
+pub(crate) const FIELDS: [(&str, Option<&str>); 15] = [
     ("destination address", Some("the sender of the sampled frame")),
     ("source address", Some("that of the first CNM")),
     ("priority of the tag", Some("that of the first CNM")),
+    ("VLAN and drop eligibility of the tag", None),
+    ("flow identifier of the CN-TAG", Some("that of the sampled frame")),
     ("version", Some("0")),
     ("reserved", Some("0")),
     ("quantized feedback", Some("what follows from offset and growth")),
@@ -18,7 +20,7 @@ pub(crate) const FIELDS: [(&str, Option<&str>); 13] = [
     ("encapsulated priority", None),
     ("reserved behind the priority", Some("0")),
     ("encapsulated MSDU length", Some("0 to 64, and as many octets as follow")),
-    ("encapsulated address and MSDU", Some("a frame that came to the port")),
+    ("encapsulated address and MSDU", Some("a frame that came to the port, as far as the capture keeps it")),
 ];
 
 /// Judges the CNMs of a port, in the order of the capture.

@@ -10,7 +10,7 @@ pub(super) use judge::{CpBreach, SampleRow};
 
 use super::decoding;
 use super::error::ConformError;
-use super::input::{Survey, open};
+use super::input::Survey;
 use super::law::QcnLaw;
 use super::sampled_at;
 use super::sequence::{FrameNumber, Loss, Sequences};
@@ -38,6 +38,8 @@ pub(super) struct CpResults {
     pub(super) cnms: u64,
     /// CNMs that quote no frame that came to this port.
     pub(super) unlocated: u64,
+    /// CNMs of other congestion points.
+    pub(super) others: u64,
     pub(super) lost: u64,
     pub(super) loss: Loss,
     /// Samples whose CNM is missing.
@@ -111,7 +113,7 @@ struct CpReading {
 /// Judges the congestion point of a port.
 pub(super) fn judge(file: &Path, options: &ConformOptions) -> Result<CpResults, ConformError> {
     let law = QcnLaw::of(options)?;
-    let survey = Survey::of(file)?;
+    let survey = Survey::of(file, options)?;
     let ports = ports(&survey, options)?;
     let presets: Vec<QcnLaw> = distinct(QcnLaw::presets(), &law);
     let before = read(file, &survey, &ports, options, (None, None), Vec::new())?;
@@ -168,6 +170,7 @@ pub(super) fn judge(file: &Path, options: &ConformOptions) -> Result<CpResults, 
         frames: first.frames,
         cnms: first.cnms,
         unlocated: first.unlocated,
+        others: first.others,
         lost: first.queue.lost,
         loss,
         missing,
@@ -261,7 +264,7 @@ fn read(
         fields: FieldJudge::default(),
         end: 0,
     };
-    let mut reader = open(file)?;
+    let mut reader = survey.frames(file)?;
     let mut now = i64::MIN;
     while let Some(frame) = reader.next_frame()? {
         let stamp = survey.stamp(&frame)?;
@@ -364,6 +367,12 @@ impl CpReading {
             return Ok(());
         }
         self.heard.push_back((stamp, content, frame.interface));
+        // One that quotes a frame on its way to where this port does not lead is of another port of the bridge.
+        let leads_there = ports.destinations.is_empty() || ports.destinations.contains(&cnm.destination);
+        if !leads_there && ports.elsewhere.contains(&cnm.destination) {
+            self.others += 1;
+            return Ok(());
+        }
         self.cnms += 1;
         let seen = SeenCpid { source: header.source, first: frame.number, count: 0 };
         self.cpid.entry(cnm.cpid).or_insert(seen).count += 1;

@@ -18,6 +18,8 @@ pub(super) struct PortLinks {
     /// Whether frames were captured as they came in at the node, and not as they were sent to it.
     pub(super) received: bool,
     pub(super) destinations: HashSet<MacAddress>,
+    /// Addresses of frames that leave over other links.
+    pub(super) elsewhere: HashSet<MacAddress>,
 }
 
 /// CNMs of one CPID: who sent the first of them, in which frame, and how many there are.
@@ -89,7 +91,7 @@ pub(super) fn ports(survey: &Survey, options: &ConformOptions) -> Result<PortLin
             inputs.insert(*id, delay.ps() as i64);
         }
     }
-    Ok(PortLinks { port, inputs, received, destinations })
+    Ok(PortLinks { port, inputs, received, destinations, elsewhere: survey.reached_beside(port) })
 }
 
 /// What the capture lacks, by all three ways of telling; and up to which length the queue surely has room, where it lacks

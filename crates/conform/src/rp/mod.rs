@@ -17,7 +17,7 @@ use reason::ReasonKind;
 
 use super::decoding::decoded;
 use super::error::ConformError;
-use super::input::{SeenAt, Survey, open};
+use super::input::{SeenAt, Survey};
 use super::law::QcnLaw;
 use super::sequence::{FrameNumber, Sequences};
 use super::tolerances::ConformOptions;
@@ -83,7 +83,7 @@ struct RpReading<'a> {
 
 impl RpReading<'_> {
     fn run(&mut self, file: &Path, make: &mut dyn FnMut(RpKey, BitRate) -> Vec<Judge>) -> Result<(), ConformError> {
-        let mut reader = open(file)?;
+        let mut reader = self.survey.frames(file)?;
         while let Some(frame) = reader.next_frame()? {
             self.frame(&frame, make)?;
         }
@@ -181,7 +181,7 @@ impl RpReading<'_> {
 /// Judges every reaction point of a capture.
 pub(super) fn judge(file: &Path, options: &ConformOptions) -> Result<RpResults, ConformError> {
     let law = QcnLaw::of(options)?.with_known_timers()?;
-    let survey = Survey::of(file)?;
+    let survey = Survey::of(file, options)?;
     let only = options.interface.as_deref().map(|name| survey.called(name)).transpose()?;
     let beside: HashMap<MacAddress, InterfaceId> = survey
         .senders

@@ -1,5 +1,6 @@
 //! The golden model: captures of the simulator conform, and captures of one with a planted change do not.
 
+mod disorder;
 mod loss;
 mod planted;
 mod ports;

@@ -2,7 +2,7 @@
 
 use super::planted::{self, Plant};
 use super::*;
-use qcnlab_units::{BitRate, Instant, Span};
+use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 #[test]
 fn ports_of_the_simulator_conform() {
@@ -204,3 +204,108 @@ fn without_the_frames_that_come_nothing_is_decided() {
         "no frames that come to the queue of switch->sink are captured, so it cannot be reconstructed; capture the links that lead to it too"
     );
 }
+
+/// Two hot ports of one bridge, in a capture that does not say which port sampled: all CNMs come from one address, and each
+/// port is judged by those that quote its frames. One with a CPID of the other port is a breach still.
+#[test]
+fn of_two_ports_of_a_bridge_each_is_judged_by_its_own_messages() {
+    let scenario = Scenario::parse(TWO_PORTS, "two-ports").unwrap();
+    let file = captured("two-ports", &scenario, "*");
+    let silent = without_comments(&file, "two-ports-silent", |_| ());
+    let mut number = 0;
+    let wrong = without_comments(&file, "two-ports-wrong", |octets| {
+        if loss::is_cnm(octets) {
+            number += 1;
+            octets[31] ^= if number == 21 { 3 } else { 0 };
+        }
+    });
+    let mut broken = 0;
+    for (port, cpid) in [("core->node5", "0200000000070001"), ("core->node6", "0200000000070002")] {
+        let mut options = at_2500_ns();
+        options.interface = Some(port.to_owned());
+        let report = cp(&silent, &options);
+        assert_eq!(
+            (&report["verdict"], &report["cpid"]),
+            (&"conforms".into(), &cpid.into()),
+            "{port}: {}",
+            report["why"]
+        );
+        let count = |key: &str| report[key].as_u64().unwrap();
+        assert!(count("checked_cnms") == count("cnms") && count("cnms") > 20 && count("other_cnms") > 20, "{report}");
+        let report = cp(&wrong, &options);
+        if report["verdict"] == "breaks the law" {
+            broken += 1;
+            assert!(report["why"].as_str().unwrap().contains("fits no port here"), "{}", report["why"]);
+        }
+    }
+    assert_eq!(broken, 1);
+}
+
+fn at_2500_ns() -> ConformOptions {
+    let mut options = ConformOptions::new("DECK001");
+    options.tolerances.uncaptured = Some(Bytes::ZERO);
+    options.delay = Some(Span::from_ns(2500));
+    options
+}
+
+/// The capture again as other programs write it, without comments, and with its octets changed.
+fn without_comments(file: &Temporary, name: &str, mut change: impl FnMut(&mut Vec<u8>)) -> Temporary {
+    let again = Temporary::new(name);
+    let mut reader = CaptureReader::new(File::open(&file.0).unwrap()).unwrap();
+    let mut writer = CaptureWriter::new(BufWriter::new(File::create(&again.0).unwrap()), &Section::default()).unwrap();
+    let mut known = 0;
+    while let Some(frame) = reader.next_frame().unwrap() {
+        let (mut octets, wire_len, direction) = (frame.octets.to_vec(), frame.wire_len, frame.direction);
+        let (interface, at) = (frame.interface, Instant::ZERO + Span::from_ns(frame.time_ns.unwrap()));
+        while known <= interface.0 {
+            let interface = reader.interface(InterfaceId(known)).unwrap().clone();
+            writer.add_interface(&Interface { comment: String::new(), ..interface }).unwrap();
+            known += 1;
+        }
+        change(&mut octets);
+        let octets = &octets[..];
+        writer.write_frame(&FrameToWrite { interface, at, octets, wire_len, direction, comment: "" }).unwrap();
+    }
+    writer.finish().unwrap();
+    again
+}
+
+const TWO_PORTS: &str = r#"
+title = "Two hot ports of one bridge"
+duration = "60 ms"
+warmup = "1 ms"
+[topology]
+kind = "graph"
+rate = "10 Gb/s"
+delay = "2.5 us"
+[[link]]
+from = "node{1..6}"
+to = "core"
+[switch]
+output_buffer = "150 KB"
+[[traffic]]
+arrivals = "saturated"
+from = "node{1..2}"
+to = "node5"
+frame = "1500 B"
+[[traffic]]
+arrivals = "saturated"
+from = "node{3..4}"
+to = "node6"
+frame = "1500 B"
+[scheme]
+name = "qcn"
+preset = "DECK001"
+[[hotspot]]
+port = "core->node5"
+from = "3 ms"
+until = "40 ms"
+rate = "500 Mb/s"
+[[hotspot]]
+port = "core->node6"
+from = "5 ms"
+until = "30 ms"
+rate = "700 Mb/s"
+[record]
+bottleneck = "core->node5"
+"#;
