@@ -18,6 +18,7 @@ from qcnlab.advising.cases import NAMES, derive
 from qcnlab.advising.knobs import KMAX, KMIN, RATIO, Space
 from qcnlab.advising.regret import regrets
 from qcnlab.advising.searching import _Left
+from qcnlab.results.explanation import explanation
 from qcnlab.tuning.trial import Trial
 
 pytest.importorskip("optuna")
@@ -246,11 +247,20 @@ def test_the_answer_follows_from_the_trials(fabric: qcnlab.Scenario, whole: Path
     keys = [each["key"] for each in told["neighbours"]]
     assert set(keys) == set(told["searched"]) and len(keys) > len(set(keys))
     assert {each["trial"] for each in told["dominates"]} == {0, told["robust"]["trial"]}
+    by_run = {(each["trial"], each["case"]): each for each in told["dominates"]}
+    assert len(by_run) == 4
     # What is printed can be run again: the robust scenario is the patch, in each case.
     own = qcnlab.load(whole / "robust" / "own.toml")
     assert own.to_dict() == fabric.with_(*told["robust"]["patch"]).to_dict()
     again = qcnlab.run(own, reps=1, seed=5)
     assert again.metric(metric) == told["robust"]["by_case"]["own"][metric]
+    # So can the sums over its slowest flows.
+    recorded = qcnlab.run(own.with_("record.tables=true"), reps=1, seed=5)
+    slow = explanation(recorded, 0, 5)["slow"]
+    said = by_run[told["robust"]["trial"], "own"]
+    assert said["flows"] == len(slow) > 1
+    for key in ("lasted_s", "sending_s", "paused_s", "rest_s"):
+        assert said[key] == sum(each[key] for each in slow), key
 
 
 def qcnlab_rows(folder: Path) -> list[dict[str, Any]]:

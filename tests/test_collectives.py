@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 from dataclasses import asdict
@@ -11,8 +12,7 @@ import pytest
 
 import qcnlab
 from qcnlab.printing import text
-from qcnlab.results import collectives
-from qcnlab.results.collectives import PARTS
+from qcnlab.results.collectives import PARTS, _why
 from qcnlab.runs.collective_runs import EndedRun
 from qcnlab.runs.summary import Summary
 
@@ -235,19 +235,24 @@ def test_a_bar_ends_where_its_message_is_there(ring: qcnlab.Result) -> None:
 def test_ranks_are_done_when_the_last_round_is_and_pauses_of_the_chain_add_up() -> None:
     """Two rounds that begin 7 us into the run."""
     scenario = qcnlab.load(RING).with_("traffic.rounds=2", "traffic.start=7 us")
-    operations = qcnlab.run(scenario, reps=1).collectives()
-    (record,) = operations.records()
-    assert record["began_s"] == pytest.approx(7e-6)
-    (ends,) = [line for line in operations.plot().axes[0].lines if line.get_marker() == "|"
-               and len(line.get_xdata())]  # fmt: skip
-    last = [(at - record["began_s"]) * 1e3 for at in record["rounds"][1]["ranks_completed_s"]]
+    result = qcnlab.run(scenario, reps=1)
+    record = ended(result)
+    assert record.began_s == pytest.approx(7e-6)
+    (ends,) = [
+        line
+        for line in result.collectives().plot().axes[0].lines
+        if line.get_marker() == "|" and len(line.get_xdata())
+    ]
+    last = [(at - record.began_s) * 1e3 for at in record.rounds[1].ranks_completed_s]
     assert list(ends.get_xdata()) == pytest.approx(last)
     assert list(ends.get_ydata()) == list(range(8))
-    for number, link in enumerate(record["slowest"]["chain"]):
-        link["paused_s"] = [1e-6, 0.0, 3e-6][number % 3]
-    chain = len(record["slowest"]["chain"])
-    whole = sum([1e-6, 0.0, 3e-6][number % 3] for number in range(chain))
-    assert f"was paused for {text.duration(round(whole, 12), 4)} of" in collectives._why(record)[-1]
+    chain = record.slowest.chain
+    pauses = [[1e-6, 0.0, 3e-6][number % 3] for number in range(len(chain))]
+    paused = [
+        dataclasses.replace(link, paused_s=pause) for link, pause in zip(chain, pauses, strict=True)
+    ]
+    told = dataclasses.replace(record, slowest=dataclasses.replace(record.slowest, chain=paused))
+    assert f"was paused for {text.duration(round(sum(pauses), 12), 4)} of" in _why(told)[-1]
 
 
 def test_without_an_operation_that_ended_there_is_nothing_to_draw(cli: CommandLine) -> None:

@@ -121,3 +121,30 @@ fn frames_are_judged_in_the_order_of_their_stamps() {
         }
     }
 }
+
+/// A sender is judged beside it: on the link where its messages are, although the capture of another link began earlier.
+#[test]
+fn a_sender_is_judged_where_its_messages_are() {
+    let file = captured("beside", &shipped(HOTSPOT, &SHORT), "*");
+    let mut reader = CaptureReader::new(File::open(&file.0).unwrap()).unwrap();
+    while reader.next_frame().unwrap().is_some() {}
+    let first: Vec<InterfaceId> = (0..8)
+        .map(InterfaceId)
+        .filter(|id| reader.interface(*id).is_some_and(|known| known.name.ends_with("->switch")))
+        .collect();
+    assert_eq!(first.len(), 2);
+    let moved = changed(&file, "beside-again", |frames| {
+        let mut left = 40;
+        frames.retain(|frame| {
+            let beside = first.contains(&frame.interface);
+            left -= i32::from(beside && left > 0);
+            !beside || left == 0
+        });
+    });
+    let report = rp(&moved, &ConformOptions::new("DECK001"));
+    for point in points(&report) {
+        assert_eq!(point["verdict"], "conforms", "{}", point["why"]);
+        assert!(["\"source1->switch\"", "\"source2->switch\""].contains(&&*point["interface"].to_string()), "{point}");
+    }
+    assert_eq!(report["verdict"], "conforms");
+}

@@ -183,13 +183,13 @@ fn what_interfaces_count_is_told() {
         block[4..8].copy_from_slice(&len);
         block
     };
-    // The last of an interface holds; 0 of the other.
+    // The last of an interface holds, and those of all add up: 150 and 30 of 20,000.
     let with = Temporary::new("with-statistics");
-    std::fs::write(&with.0, [octets, statistics(0, 7), statistics(0, 150), statistics(1, 0)].concat()).unwrap();
+    std::fs::write(&with.0, [octets, statistics(0, 7), statistics(0, 150), statistics(1, 30)].concat()).unwrap();
     let report = rp(&with, &ConformOptions::new("DECK001"));
     assert_eq!(report["verdict"], "conforms");
-    assert_eq!(report["loss"]["dropped_frames"], 150);
-    assert_eq!(report["loss"]["share"], 0.0075);
+    assert_eq!(report["loss"]["dropped_frames"], 180);
+    assert_eq!(report["loss"]["share"], 0.009);
 }
 
 /// Where frames come or leave without being captured, the other side tells them; where a message is missing, its sample is

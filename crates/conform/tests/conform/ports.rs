@@ -241,6 +241,24 @@ fn of_two_ports_of_a_bridge_each_is_judged_by_its_own_messages() {
     assert_eq!(broken, 1);
 }
 
+/// Two flows of one host have a limiter each, which their CN-TAGs tell apart.
+#[test]
+fn limiters_of_one_host_are_judged_apart() {
+    let changes = ["traffic.1.from=node{1..2}".to_owned()];
+    let scenario = Scenario::parse(TWO_PORTS, "two-limiters").unwrap().with_overrides(&changes).unwrap();
+    let file = captured("two-limiters", &scenario, "*");
+    let mut options = ConformOptions::new("DECK001");
+    options.starts_free = true;
+    let report = rp(&file, &options);
+    let limiters: Vec<String> =
+        points(&report).iter().map(|point| format!("{} {}", point["sender"], point["rpid"])).collect();
+    assert_eq!(limiters.len(), 4, "{limiters:?}");
+    for point in points(&report) {
+        assert_eq!(point["verdict"], "conforms", "{}", point["why"]);
+        assert!(point["cnms"].as_u64() > Some(10) && point["on_time_frames"].as_u64() > Some(100), "{point}");
+    }
+}
+
 fn at_2500_ns() -> ConformOptions {
     let mut options = ConformOptions::new("DECK001");
     options.tolerances.uncaptured = Some(Bytes::ZERO);

@@ -23,6 +23,11 @@ fn senders_of_the_simulator_conform() {
             assert_eq!(point["best_fit"], format!("qcn {preset}"), "{name}");
             // Every frame under a limiter left exactly when the law says.
             assert_eq!(point["on_time_frames"], point["limited_frames"], "{name}");
+            for row in point["intervals"].as_array().unwrap() {
+                // 10 ms, and one frame more at the least rate.
+                let lasted = row["to_s"].as_f64().unwrap() - row["from_s"].as_f64().unwrap();
+                assert!(lasted < 0.0115, "{name}: {row}");
+            }
             let limited = |row: &&Value| !row["cnm_frame"].is_null();
             for row in point["intervals"].as_array().unwrap().iter().filter(limited) {
                 let octets = row["octets"].as_f64().unwrap();
