@@ -6,7 +6,6 @@ A TOML file names the ranks, groups of them and the tasks of a step: computation
 from __future__ import annotations
 
 import re
-import tomllib
 from collections import Counter
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -61,11 +60,14 @@ def read(path: Path) -> Step:
         if path.stat().st_size > MOST_FILE:
             raise FormatError(f"{path}: a step has {MOST_FILE} octets at most")
         text = path.read_text(encoding="utf-8")
-        tree = tomllib.loads(text)
     except OSError as error:
         raise FormatError(f"cannot read '{path}': {error.strerror}") from None
     except UnicodeDecodeError:
         raise FormatError(f"{path}: it is no UTF-8 text") from None
+    import tomllib
+
+    try:
+        tree = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
         why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise FormatError(f"{path}: {why}") from None
