@@ -342,11 +342,18 @@ def test_explain_knows_the_words_of_the_field(cli: CommandLine, word: str) -> No
     assert len(set(lines)) == len(lines)
 
 
+def test_traffic_is_listed_as_arrivals_and_transports(cli: CommandLine) -> None:
+    listed = cli("list", "traffic").stdout
+    assert listed == cli("list", "arrivals").stdout + "\n" + cli("list", "transports").stdout
+    names = [each["name"] for each in json.loads(cli("list", "traffic", "--json").stdout)]
+    assert {"saturated", "incast", "tcp", "roce"} <= set(names)
+
+
 def test_words_say_each_thing_once_and_point_to_what_there_is() -> None:
     from qcnlab import catalogue
     from qcnlab.catalogue.words import words
 
-    called = [name.lower() for word in words() for name in {word.name, *word.also}]
+    called = [name.lower() for word in words() for name in {word.name, *word.also, *word.covers}]
     assert len(set(called)) == len(called)
     for word in words():
         assert word.about.endswith(".")

@@ -205,13 +205,13 @@ def test_a_students_path(cli: CommandLine) -> None:
     assert rows[1].startswith("up to 10 KB & dcqcn & ") and rows[2].split(" & ")[1] == "none"
     apart = [line for line in differences.splitlines() if line.endswith(r"\\")]
     assert len(apart) == 1 + 4
-    assert apart[1].startswith("up to 10 KB & none - dcqcn & ")
+    assert apart[1].startswith("up to 10 KB & none $-$ dcqcn & ")
     assert "Differences: " in differences and "Differences: " not in percentiles
     for part, lines in ((percentiles, rows), (differences, apart)):
         columns = re.search(r"\\begin\{tabular\}\{(\w+)\}", part)
         assert columns and {line.count(" & ") + 1 for line in lines} == {len(columns[1])}
-        assert re.findall(r"\\(begin|end)\{(\w+)\}", part) == [
-            ("begin", "table"), ("begin", "tabular"), ("end", "tabular"), ("end", "table"),
+        assert re.findall(r"\\(begin|end)\{([\w*]+)\}", part) == [
+            ("begin", "table*"), ("begin", "tabular"), ("end", "tabular"), ("end", "table*"),
         ]  # fmt: skip
         # What LaTeX reads otherwise is escaped.
         body = re.sub(r"\\[%_#&$]", "", part.split("\n", 1)[1])

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
@@ -389,6 +389,23 @@ def test_answers_that_are_none_are_named(
         qcnlab.run(scenario(name), reps=1)
 
 
+class Leaves(Halving):
+    def __init__(self, line_rate: int) -> None:
+        raise SystemExit(3)
+
+
+class Swapped(Scheme):
+    congestion_point: ClassVar[Any] = Halving
+
+
+class Absent(Scheme):
+    reaction_point: ClassVar[Any] = None
+
+
+class Leaving(Scheme):
+    reaction_point = Leaves
+
+
 @pytest.mark.parametrize(
     ("name", "changes", "message"),
     [
@@ -401,6 +418,9 @@ def test_answers_that_are_none_are_named(
         (f"{HERE}:Plain", ["scheme.preset=DECK001"], "unknown key 'preset'"),
         (f"{HERE}:Unheard", [], "kind CNM, which its reaction point does not hear"),
         (f"{HERE}:HalfDeclared", [], "declares one of 'hears' and 'speaks'"),
+        (f"{HERE}:Swapped", [], "congestion_point is Halving, not a subclass of .*CongestionPoint"),
+        (f"{HERE}:Absent", [], "reaction_point is None, not a subclass of .*ReactionPoint"),
+        (f"{HERE}:Leaving", [], r"\[scheme.rp\]: Leaves: SystemExit: 3"),
         (f"{HERE}:Mistaken", [], "'speaks' is .*Mark.*must be a tuple of signals"),
         ("ruby:Plain", [], "nothing here loads 'ruby:' schemes"),
     ],

@@ -373,6 +373,10 @@ class _Refused(Exception):
 
 
 _TRIAL_RATE = 10_000_000_000
+_MACHINES: dict[str, tuple[str, type]] = {
+    "cp": ("congestion_point", CongestionPoint),
+    "rp": ("reaction_point", ReactionPoint),
+}
 _EVENTS = ("on_ack", "on_nack", "on_loss", "on_trim", "on_credit", "on_pause")
 
 
@@ -465,24 +469,29 @@ def _module(name: str) -> ModuleType:
             hint = "modules are looked for in the current folder and on Python's path"
             raise _Refused(f"there is no module '{name}'", hint=hint) from error
         raise _Refused(f"module '{name}' cannot be imported: {error}") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise _Refused(f"module '{name}' cannot be imported: {_said(error)}") from error
     finally:
         if here and "" in sys.path:
             sys.path.remove("")
 
 
-def _trial(table: str, machine: type, first: int, keys: dict[str, Any]) -> object:
+def _trial(table: str, machine: Any, first: int, keys: dict[str, Any]) -> object:
+    role, base = _MACHINES[table]
+    fits = isinstance(machine, type) and issubclass(machine, base)
+    if not fits:
+        told = machine.__name__ if isinstance(machine, type) else repr(machine)
+        raise _Refused(f"its {role} is {told}, not a subclass of qcnlab.foreign.{base.__name__}")
     try:
         return machine(first, **keys)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         known = list(inspect.signature(machine).parameters)[1:]
         hint = f"its keys are {', '.join(known)}" if known else "it takes no keys"
         why = f"[scheme.{table}]: {machine.__name__}: {_said(error)}"
         raise _Refused(why, hint=hint, table=table) from error
 
 
-def _said(error: Exception) -> str:
+def _said(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 

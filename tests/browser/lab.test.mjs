@@ -172,6 +172,16 @@ test("at 1366 x 768 text, sliders and figures have their places, and a step brin
   await page.waitForSelector("#figure-network.meant");
   await page.waitForFunction(() => { const { top, bottom } = document.querySelector("#figure-network canvas").getBoundingClientRect(); return top >= 0 && bottom <= innerHeight; });
   assert.ok((await place(".lesson")).y >= 0, "the text has left");
+  // A table that comes when the run ends moves what is below it; what the step speaks of stays in view.
+  await page.locator('article a.run[data-show="measures"]').first().click();
+  await page.waitForSelector("#figure-measures.meant", { timeout: 120_000 });
+  await ended(page);
+  await page.waitForFunction(() => { const { top } = document.querySelector("#figure-measures").getBoundingClientRect(); return top >= 0 && top < 200; });
+  // No hotspot, no fairness of one port's flows before it; a count that stays 0 is behind "all measures".
+  assert.equal(await page.locator("[data-metric=util_before]").count(), 0);
+  assert.ok((await page.locator("[data-metric=victim_gbps]").count()) > 0);
+  await page.locator("#figure-measures input[type=checkbox]").check();
+  assert.ok((await page.locator("[data-metric=util_before]").count()) > 0);
   assert.deepEqual(page.faults, []);
   await page.context().close();
 });

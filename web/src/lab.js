@@ -1,11 +1,11 @@
 // The other side of crates/wasm: calls into the module, text and numbers out of it.
 
-export const TABLE = { queues: 0, rates: 1, throughput: 2, messages: 3, pauses: 4, drops: 5 }
-
 /** A laboratory: one instance of the module, with runs of its own. */
 export class Lab {
   constructor(instance) {
     this.exports = instance.exports
+    /** What the module calls its tables and what it answers of a port: `tables`, `recorded`, `port`. */
+    this.names = this.json('names')
   }
 
   static async of(module) {
@@ -28,13 +28,14 @@ export class Lab {
     return new Float64Array(octets.slice().buffer)
   }
 
-  /** The rows of a table from row `from` on, as columns. */
+  /** The rows of a table from row `from` on: how many, and each column by its name. */
   rows(run, table, from) {
-    const all = this.numbers('recorded', run, table, from)
+    const number = this.names.recorded.findIndex(([name]) => name === table)
+    const all = this.numbers('recorded', run, number, from)
     const count = all[0]
-    const columns = []
-    for (let at = 1; at < all.length; at += count) columns.push(all.subarray(at, at + count))
-    return { count, columns }
+    const column = (_, at) => all.subarray(1 + at * count, 1 + (at + 1) * count)
+    const [, names] = this.names.recorded[number]
+    return { count, ...Object.fromEntries(names.map((name, at) => [name, column(name, at)])) }
   }
 
   forget(run) {

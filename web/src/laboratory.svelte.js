@@ -130,7 +130,11 @@ export class Laboratory {
       next[number] = { ...last, curves, ...step, at: reached, cpu, summary }
     }
     this.runs = next
-    for (const [, { ports }] of answers) for (let port = 0; port < ports.length; port += 5) this.peak = Math.max(this.peak, ports[port])
+    const { port: columns } = this.catalogue
+    const longest = columns.indexOf('queue')
+    for (const [, { ports }] of answers) {
+      for (let at = longest; at < ports.length; at += columns.length) this.peak = Math.max(this.peak, ports[at])
+    }
     this.steps++
     this.time = Math.min(...next.map((run) => run.at ?? 0))
   }

@@ -1,8 +1,6 @@
 // Rows of a run as curves of at most COLUMNS points, whatever their number: each point is a span of time with its least
 // and its largest value.
 
-import { TABLE } from './lab.js'
-
 export const COLUMNS = 800
 const SOURCES = 4
 const GIGA = 1e-9
@@ -34,39 +32,40 @@ export class Series {
   /** Takes the rows that are new. */
   read(lab, run) {
     const fresh = (table) => {
-      const { count, columns } = lab.rows(run, TABLE[table], this.seen[table])
-      this.seen[table] += count
-      return [count, ...columns]
+      const rows = lab.rows(run, table, this.seen[table])
+      this.seen[table] += rows.count
+      return rows
     }
     const { bottleneck, flows } = this.network
-    const [queues, queueTime, port, octets] = fresh('queues')
-    for (let row = 0; row < queues; row++) {
-      if (port[row] !== bottleneck) continue
-      const at = this.column(queueTime[row])
+    const queues = fresh('queues')
+    for (let row = 0; row < queues.count; row++) {
+      if (queues.port[row] !== bottleneck) continue
+      const at = this.column(queues.time[row])
       const { low, high } = this.queue
-      const kilo = octets[row] * 1e-3
+      const kilo = queues.octets[row] * 1e-3
       if (!(kilo >= low[at])) low[at] = kilo
       if (!(kilo <= high[at])) high[at] = kilo
     }
-    const [rates, rateTime, flow, current] = fresh('rates')
-    for (let row = 0; row < rates; row++) {
-      const at = this.column(rateTime[row])
-      if (flow[row] < this.rates.length) this.rates[flow[row]][at] = current[row] * GIGA
-      this.sums.rate[at] += current[row] * GIGA
+    const rates = fresh('rates')
+    for (let row = 0; row < rates.count; row++) {
+      const at = this.column(rates.time[row])
+      const current = rates.current[row] * GIGA
+      if (rates.flow[row] < this.rates.length) this.rates[rates.flow[row]][at] = current
+      this.sums.rate[at] += current
       this.sums.count[at]++
       this.meanRate[at] = this.sums.rate[at] / this.sums.count[at]
     }
-    const [bins, binTime, binFlow, binOctets] = fresh('throughput')
-    for (let row = 0; row < bins; row++) {
-      const at = this.column(binTime[row])
-      if (!flows[binFlow[row]].crosses) continue
-      this.octets[at] += binOctets[row]
+    const bins = fresh('throughput')
+    for (let row = 0; row < bins.count; row++) {
+      const at = this.column(bins.time[row])
+      if (!flows[bins.flow[row]].crosses) continue
+      this.octets[at] += bins.octets[row]
       this.binsOf[at] += 1 / this.crossing
       this.throughput[at] = (this.octets[at] * 8 * GIGA) / (this.binsOf[at] * this.bin)
     }
-    const [messages, messageTime] = fresh('messages')
-    for (let row = 0; row < messages; row++) this.messages[this.column(messageTime[row])]++
-    this.total += messages
+    const messages = fresh('messages')
+    for (let row = 0; row < messages.count; row++) this.messages[this.column(messages.time[row])]++
+    this.total += messages.count
   }
 
   /** The curves up to `time`. */

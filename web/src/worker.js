@@ -11,7 +11,7 @@ const tasks = {
     lab = await Lab.of(module)
   },
 
-  catalogue: () => lab.json('catalogue'),
+  catalogue: () => ({ ...lab.json('catalogue'), ...lab.names }),
 
   /** The scenario, checked, with the margins of its loops or why there are none. */
   check({ asked }) {
@@ -51,7 +51,7 @@ const tasks = {
     const ports = lab.numbers('ports', run)
     const summary = lab.json('end', '', run)
     series.read(lab, run)
-    const pauses = lab.rows(run, 4, 0).count
+    const pauses = lab.rows(run, 'pauses', 0).count
     const [{ end_s: end }] = summary.ends
     return { at: duration, curves: series.upTo(Math.min(duration, end)), ports, cpu: held.cpu, took, summary, pauses }
   },

@@ -29,6 +29,13 @@ pub extern "C" fn catalogue() -> u32 {
     )))
 }
 
+/// Answers how rows and states of ports are written: `tables`, all that `csv` takes; `recorded`, a list of name and columns
+/// in the order of the numbers that [`recorded`] takes; and `port`, what [`ports`] answers of each port.
+#[unsafe(no_mangle)]
+pub extern "C" fn names() -> u32 {
+    give(Ok(json!({"tables": qcnlab_lab::TABLES, "recorded": rows::RECORDED, "port": rows::PORT}).to_string()))
+}
+
 /// Reads a scenario: the input is `{"text", "name", "set"}` with a TOML text, a name for messages and a list of
 /// assignments. Answers `toml` and `values` (every key, in base units), `written` (as the file would write them), `hash`
 /// and `warnings`.

@@ -63,9 +63,8 @@ pub extern "C" fn advance(run: usize, until_s: f64) -> u32 {
     }
 }
 
-/// Answers the rows that a run has recorded in a table, from row `from` on: how many, then column after column. Tables are
-/// 0 queues (time, port, octets), 1 rates (time, flow, current, target), 2 throughput (time, flow, octets), 3 messages
-/// (time, port, flow, feedback or NaN), 4 pauses (from, until, port, because) and 5 drops (time, port, frames, octets).
+/// Answers the rows that a run has recorded in a table, from row `from` on: how many, then column after column.
+/// [`names`](crate::names) has the tables, by their number, and their columns. A message without feedback has NaN for it.
 #[unsafe(no_mangle)]
 pub extern "C" fn recorded(run: usize, table: u32, from: usize) -> u32 {
     let rows = with(run, |run| {
@@ -81,8 +80,8 @@ pub extern "C" fn recorded(run: usize, table: u32, from: usize) -> u32 {
     }
 }
 
-/// Answers five numbers for each port: octets queued, octets sent so far, bit/s it serves at, seconds it was paused so far,
-/// and 1 if it is paused.
+/// Answers the numbers that [`names`](crate::names) has for each port: octets queued, octets sent so far, bit/s it serves at,
+/// seconds it was paused so far, and 1 if it is paused.
 #[unsafe(no_mangle)]
 pub extern "C" fn ports(run: usize) -> u32 {
     let states = going(run, |run| Ok(run.ports()));

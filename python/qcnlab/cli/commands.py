@@ -163,7 +163,7 @@ def command_line() -> Any:
     """Return the command of all commands: call it with the words after ``qcnlab``."""
     app = _settings(
         cls=Grouped,
-        help="A congestion-management laboratory for Ethernet fabrics: QCN, ECM and their family.",
+        help="A congestion-management laboratory for Ethernet fabrics: QCN, PFC, DCQCN and others.",
         no_args_is_help=True,
         add_completion=True,
         context_settings={"help_option_names": ["-h", "--help"]},

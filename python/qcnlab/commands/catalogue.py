@@ -22,6 +22,7 @@ class Kind(StrEnum):
     presets = "presets"
     scenarios = "scenarios"
     topologies = "topologies"
+    traffic = "traffic"
     arrivals = "arrivals"
     transports = "transports"
     sizes = "sizes"
@@ -75,10 +76,13 @@ def list_(
     from qcnlab import catalogue
     from qcnlab.catalogue import listings
 
+    # Traffic is arrivals and what carries them.
+    kinds = [Kind.arrivals, Kind.transports] if kind is Kind.traffic else [kind]
     if as_json:
-        print_json([catalogue.plain(entry) for entry in getattr(catalogue, kind.value)()])
+        lists = [getattr(catalogue, each.value)() for each in kinds]
+        print_json([catalogue.plain(entry) for entries in lists for entry in entries])
         return
-    print(listings.listing(kind.value))
+    print("\n\n".join(listings.listing(each.value) for each in kinds))
 
 
 def explain(

@@ -70,7 +70,11 @@ def tree_figure(result: Recorded, replication: int = 0) -> Figure:
         axes = figure.add_subplot()
         axes.set_axis_off()
         _draw(axes, shown, positions)
-        title = f"Stopped by PAUSE: {counted(tree['port'].n_unique(), 'link')}"
+        pauses = result.tree.get("pause", [])
+        tables = [pauses] if isinstance(pauses, dict) else pauses
+        by_class = any(each["kind"] == "priority" for each in tables)
+        links = counted(tree["port"].n_unique(), "link")
+        title = f"Stopped by {'PFC' if by_class else 'PAUSE'}: {links}"
         axes.set_title(title, loc="left")
         left_out = len(tree) - len(shown)
         words = "An arrow leads from a stopped link to the queue that stopped it; share of the run."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv as csv_module
 import io
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,6 +15,8 @@ LATEX = {
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "<": r"\textless{}", ">": r"\textgreater{}",
 }  # fmt: skip
+WIDE = 5
+"""Columns that fit one column of a page."""
 
 
 def csv(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
@@ -51,7 +54,7 @@ def markdown(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1
 def latex(header: Sequence[str], rows: Sequence[Sequence[str]], caption: str, left: int = 1) -> str:
     r"""Return a LaTeX table with `caption`; it takes the package booktabs.
 
-    >>> print(latex(["a", "b"], [["x_1", ">= 2"]], "Two cells").splitlines()[5])
+    >>> print(latex(["a", "b"], [["x_1", ">= 2"]], "Two cells").splitlines()[6])
     x\_1 & $\geq$ 2 \\
     """
 
@@ -59,10 +62,14 @@ def latex(header: Sequence[str], rows: Sequence[Sequence[str]], caption: str, le
         return " & ".join(map(escaped, cells)) + r" \\"
 
     columns = "l" * left + "r" * (len(header) - left)
+    # A wide table takes both columns of a page, in small print.
+    wide = len(header) > WIDE
+    kind = "table*" if wide else "table"
     return "\n".join(
         [
             "% \\usepackage{booktabs}",
-            r"\begin{table}",
+            rf"\begin{{{kind}}}",
+            r"\centering" + (r"\footnotesize" if wide else ""),
             rf"\begin{{tabular}}{{{columns}}}",
             r"\toprule " + line(header),
             r"\midrule",
@@ -70,12 +77,13 @@ def latex(header: Sequence[str], rows: Sequence[Sequence[str]], caption: str, le
             r"\bottomrule",
             r"\end{tabular}",
             rf"\caption{{{escaped(caption)}}}",
-            r"\end{table}",
+            rf"\end{{{kind}}}",
         ]
     )
 
 
 def escaped(text: str) -> str:
-    """Return `text` so that LaTeX prints it; `>=` becomes the sign."""
+    """Return `text` so that LaTeX prints it; `>=` and a minus become signs."""
     parts = text.split(">=")
-    return r"$\geq$".join("".join(LATEX.get(mark, mark) for mark in part) for part in parts)
+    plain = r"$\geq$".join("".join(LATEX.get(mark, mark) for mark in part) for part in parts)
+    return re.sub(r"(?<![\w-])-(?=\d| \w)", "$-$", plain)
