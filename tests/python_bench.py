@@ -75,7 +75,7 @@ def replaced(path: str, old: str, new: str) -> tuple[CodeType, CodeType] | None:
 
 
 def plant(old: CodeType, new: CodeType) -> int:
-    """Give the functions that have code `old` the code `new`; return how many there are."""
+    """Put code `new` into the functions that have code `old`; return how many there are."""
 
     def position(code: CodeType) -> tuple[str, str, int]:
         return code.co_filename, code.co_qualname, code.co_firstlineno

@@ -132,3 +132,19 @@ def test_a_summary_says_what_is_returned(path: Path) -> None:
         if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module):
             text = ast.get_docstring(node) or ""
             assert not re.match(r"Gives?\b", text), text.splitlines()[0]
+
+
+RUST = sorted((ROOT / "crates").rglob("*.rs"))
+
+
+def test_documents_in_rust_say_returns() -> None:
+    """Held to here: Rust has no lint for the mood of a first line."""
+    wrong = []
+    for path in RUST:
+        before = ""
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            said = line.strip()
+            if re.match(r"//[/!] (Return|Gives?) ", said) and not before.startswith(said[:3]):
+                wrong.append(f"{path.relative_to(ROOT)}:{number}: {said}")
+            before = said
+    assert len(RUST) > 100 and not wrong

@@ -259,7 +259,7 @@ def test_what_ended_before_the_executor_failed_is_kept(
 
 
 class Late(Executor):
-    """Gives back tasks in the opposite order, and each of them twice."""
+    """Hands back tasks in the opposite order, and each of them twice."""
 
     _max_workers = 4
 

@@ -342,7 +342,7 @@ def test_a_class_that_cannot_be_made_again_is_named() -> None:
 
 
 class Answers(CongestionPoint):
-    """Gives the same whatever comes."""
+    """Answers the same whatever comes."""
 
     answer: Any = None
 

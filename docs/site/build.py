@@ -197,7 +197,8 @@ def reference() -> None:
     parts = ["# Words of the field\n", "`qcnlab explain WORD` prints these.\n"]
     for word in sorted(words(), key=lambda each: each.name.lower()):
         also = f" ({', '.join(word.also)})" if word.also else ""
-        parts.append(f"**{word.name}**{also}: {word.about}\n")
+        covers = f" *Under this: {', '.join(word.covers)}.*" if word.covers else ""
+        parts.append(f"**{word.name}**{also}: {word.about}{covers}\n")
     write(PAGES / "docs/reference/words.md", "\n".join(parts))
     listed = qcnlab("list parameters", SITE)
     write(PAGES / "docs/reference/parameters.md", f"# Parameters\n\n```text\n{listed}```\n")

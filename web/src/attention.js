@@ -1,7 +1,5 @@
 // Brings the figure that a step speaks of into view, and keeps it there while its run goes on.
 
-import { tick } from 'svelte'
-
 /** So long a figure stays where it is while nothing runs, ms: tables that come then move what is below them. */
 const SETTLED = 3000
 /** So long a figure is waited for while nothing runs, ms. */
@@ -27,23 +25,26 @@ export class Attention {
     OWN.forEach((kind) => addEventListener(kind, end, { passive: true }))
     const figure = () => document.getElementById(`figure-${name}`)
     const calm = matchMedia('(prefers-reduced-motion: reduce)').matches
-    let shown = false
-    const place = () => mine && shown && figure()?.scrollIntoView({ block, behavior: calm ? 'auto' : 'smooth' })
-    await tick()
+    let shown = null
+    const place = () => mine && shown?.scrollIntoView({ block, behavior: calm ? 'auto' : 'smooth' })
+    const pause = () => new Promise((resolve) => setTimeout(resolve, 50))
+    // The address changes after the click, and what it sets up with it.
+    await pause()
+    while (mine && lab.pending) await pause()
     // What stood there before the step's own run began would move away again.
     const before = lab.steps
     let still = performance.now()
     while (mine && !lab.fault && performance.now() - still < (shown ? SETTLED : LONGEST)) {
       const found = figure()
-      if (!shown && found && (lab.steps !== before || !lab.running)) {
-        shown = true
+      if (found && found !== shown && (lab.steps !== before || !lab.running)) {
+        shown = found
         view.observe(found.parentElement)
         place()
         found.classList.add('meant')
         setTimeout(() => found.classList.remove('meant'), 2500)
       }
       if (lab.running) still = performance.now()
-      await new Promise((resolve) => setTimeout(resolve, 50))
+      await pause()
     }
     if (mine) end()
   }

@@ -24,6 +24,8 @@ export class Laboratory {
   steps = $state(0)
   peak = $state(1e5)
   running = $state(false)
+  /** What is set up has changed, and its run has not begun. */
+  pending = $state(false)
   paused = $state(false)
   theme = $state(isDark() ? 'dark' : 'light')
   /** Summaries of the other replications of each run, as far as they are done. */
@@ -85,7 +87,9 @@ export class Laboratory {
       answers = []
       for (const question of questions) answers.push(await this.desk.ask('check', { asked: question }))
     } catch (error) {
-      if (mine === this.#turn) this.fault = inPlainWords(error.message)
+      if (mine !== this.#turn) return
+      this.fault = inPlainWords(error.message)
+      this.pending = false
       return
     }
     if (mine !== this.#turn) return
@@ -102,6 +106,7 @@ export class Laboratory {
     this.time = 0
     this.peak = 1e5
     this.running = true
+    this.pending = false
     this.paused = this.player.paused = false
     try {
       await this.player.play(runs, answers[0].values.duration, answers[0].values.record.throughput_bin, {
@@ -162,6 +167,7 @@ export class Laboratory {
 
   soon() {
     clearTimeout(this.#timer)
+    this.pending = true
     this.#timer = setTimeout(() => this.restart(), 150)
   }
 

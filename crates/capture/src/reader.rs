@@ -90,12 +90,12 @@ impl<R: Read> CaptureReader<R> {
         }
     }
 
-    /// Return the interface, as far as the capture has described it by now.
+    /// Returns the interface, as far as the capture has described it by now.
     pub fn interface(&self, InterfaceId(n): InterfaceId) -> Option<&Interface> {
         self.interfaces.get(n as usize).map(|known| &known.interface)
     }
 
-    /// Return the number of frames read.
+    /// Returns the number of frames read.
     pub fn frames(&self) -> u64 {
         self.frames
     }

@@ -21,7 +21,7 @@ impl<R: Read> Source<R> {
         Source { reader, buffer: Vec::new(), block: 0..0, position: 0 }
     }
 
-    /// Return where in the capture the octets behind the block stand.
+    /// Returns where in the capture the octets behind the block stand.
     pub(crate) fn position(&self) -> u64 {
         self.position
     }

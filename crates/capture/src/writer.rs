@@ -33,7 +33,7 @@ pub struct FrameToWrite<'a> {
     pub comment: &'a str,
 }
 
-/// Return the octets that a frame takes in a capture, `captured` of its own kept; for estimates.
+/// Returns the octets that a frame takes in a capture, `captured` of its own kept; for estimates.
 pub const fn frame_block_len(captured: u32, with_direction: bool, comment_len: u16) -> Bytes {
     let mut options = 0;
     if with_direction {
@@ -133,12 +133,12 @@ impl<W: Write> CaptureWriter<W> {
         Ok(())
     }
 
-    /// Return the number of frames written.
+    /// Returns the number of frames written.
     pub fn frames(&self) -> u64 {
         self.frames
     }
 
-    /// Return the size of the capture so far.
+    /// Returns the size of the capture so far.
     pub fn size(&self) -> Bytes {
         Bytes::new(self.octets)
     }

@@ -18,7 +18,7 @@ impl CpuClock {
         }
     }
 
-    /// Return the CPU seconds since the start; 0 without a clock.
+    /// Returns the CPU seconds since the start; 0 without a clock.
     pub(crate) fn seconds(&self) -> f64 {
         #[cfg(feature = "clock")]
         return self.start.elapsed().as_secs_f64();

@@ -6,7 +6,7 @@ use hmac_sha256::Hash;
 use std::fmt::Write;
 
 impl Outcome {
-    /// Return a line for each column of each table: how many rows, the first 12 digits of the SHA-256 of the values as
+    /// Returns a line for each column of each table: how many rows, the first 12 digits of the SHA-256 of the values as
     /// text, and of numbers the least, the mean and the largest. Equal lines mean equal values, bit for bit.
     pub fn digests(&self) -> String {
         let mut text = String::new();

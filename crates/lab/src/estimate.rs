@@ -81,7 +81,7 @@ impl Part {
     pub const ALL: [Part; 7] =
         [Part::Network, Part::Flows, Part::Frames, Part::Queues, Part::Rates, Part::Bins, Part::Messages];
 
-    /// Return its name in words.
+    /// Returns its name in words.
     pub const fn name(self) -> &'static str {
         self.words().0
     }
@@ -125,17 +125,17 @@ impl Estimate {
         Estimate::largest(used.map(|(_, s)| one(s))).times(jobs(options, tasks.len() as u64))
     }
 
-    /// Return the octets in all.
+    /// Returns the octets in all.
     pub fn total(&self) -> u64 {
         self.0.iter().sum::<f64>() as u64
     }
 
-    /// Return the octets of one part.
+    /// Returns the octets of one part.
     pub const fn part(&self, part: Part) -> u64 {
         self.0[part as usize] as u64
     }
 
-    /// Return the part that takes most.
+    /// Returns the part that takes most.
     pub fn largest_part(&self) -> Part {
         let most = |a: Part, b: Part| if self.part(b) > self.part(a) { b } else { a };
         Part::ALL.into_iter().reduce(most).unwrap_or(Part::Network)

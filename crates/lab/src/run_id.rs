@@ -12,12 +12,12 @@ thread_local! {
 }
 
 impl RunId {
-    /// Return the id of the runs with this control, as long as it is neither moved nor dropped.
+    /// Returns the id of the runs with this control, as long as it is neither moved nor dropped.
     pub fn of(control: &Control) -> RunId {
         RunId(std::ptr::from_ref(control).addr())
     }
 
-    /// Return the id of the run that goes on in this thread; `None` outside of runs.
+    /// Returns the id of the run that goes on in this thread; `None` outside of runs.
     pub fn current() -> Option<RunId> {
         CURRENT.get()
     }

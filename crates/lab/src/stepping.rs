@@ -64,7 +64,7 @@ impl SteppedRun {
         self.engine.port_states()
     }
 
-    /// Return what the run is built of, as JSON: `nodes` with `name` and `host`; `ports` with `name`, `from` and `to`
+    /// Returns what the run is built of, as JSON: `nodes` with `name` and `host`; `ports` with `name`, `from` and `to`
     /// (nodes by index), `rate_bps`, `delay_s`, `buffer_bytes` (null without a limit), `recorded` and `peer`; `flows` with
     /// `name`, `crosses` (the bottleneck) and `path`, the first of its paths; and `bottleneck`, a port by index.
     pub fn network_json(&self) -> String {

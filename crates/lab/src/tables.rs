@@ -52,8 +52,8 @@ pub struct Table {
 }
 
 impl Table {
-    /// Return the table as CSV with a line of column names. Numbers are the shortest that read back as the same; what is
-    /// missing is empty.
+    /// Returns the table as CSV with a line of column names. Numbers are the shortest that read back as the same; what
+    /// is missing is empty.
     pub fn to_csv(&self) -> String {
         let names: Vec<&str> = self.columns.iter().map(|column| column.name).collect();
         let mut text = names.join(",");
@@ -97,7 +97,7 @@ pub const TABLES: &[&str] =
     &["queues", "rates", "throughput", "messages", "drops", "pauses", "windows", "flows", "metrics"];
 
 impl Outcome {
-    /// Return the table called `name`, or `None` when there is none of that name.
+    /// Returns the table called `name`, or `None` when there is none of that name.
     pub fn table(&self, name: &str) -> Option<Table> {
         let build = match name {
             "queues" => queues,

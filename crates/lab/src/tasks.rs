@@ -32,7 +32,7 @@ pub fn all_tasks(scenarios: &[Scenario], options: &Options) -> Vec<Task> {
     scenarios.iter().enumerate().flat_map(each).collect()
 }
 
-/// Return the simulated picoseconds that `tasks` take: `control.done_ps` at the end.
+/// Returns the simulated picoseconds that `tasks` take: `control.done_ps` at the end.
 pub fn work_ps(scenarios: &[Scenario], tasks: &[Task]) -> u64 {
     tasks.iter().map(|task| scenarios[task.scenario].duration.ps()).sum()
 }

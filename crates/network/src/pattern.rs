@@ -58,7 +58,7 @@ impl Pattern {
         self.0.iter().position(|pieces| fits(pieces, name))
     }
 
-    /// Return every name that the pattern produces, in order.
+    /// Returns every name that the pattern produces, in order.
     pub fn names(&self) -> Result<Vec<String>, PatternError> {
         let mut all = Vec::new();
         for pieces in &self.0 {

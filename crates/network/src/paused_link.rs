@@ -99,7 +99,7 @@ impl PausedLink {
         self.parts(term) as f64 / PARTS as f64
     }
 
-    /// Return the headroom that loses nothing, whatever frames come: the sum of all terms, rounded up.
+    /// Returns the headroom that loses nothing, whatever frames come: the sum of all terms, rounded up.
     ///
     /// Of cells, the frames that cross the threshold and that had begun take theirs, and what the link brings between
     /// them comes in frames of the length that takes most cells for its time on the wire.

@@ -112,7 +112,7 @@ fn error(scenario: &Scenario, fault: LocatedFault) -> ScenarioError {
     scenario.origin.error(*fault.fault, &position(scenario, &fault.keys))
 }
 
-/// Return the position of the first of `keys` that an override set, or else of the first that the file has.
+/// Returns the position of the first of `keys` that an override set, or else of the first that the file has.
 fn position(scenario: &Scenario, keys: &[String]) -> Position {
     let present = || keys.iter().filter_map(|key| scenario.origin.root.find(key)).map(|node| &node.position);
     present()
@@ -260,7 +260,7 @@ fn frames(scenario: &Scenario, resolved: &ResolvedScenario) -> Result<(), Locate
     Ok(())
 }
 
-/// Return the rate of a stream on the wire, with overhead, in bit/s.
+/// Returns the rate of a stream on the wire, with overhead, in bit/s.
 fn on_the_wire(rate: BitRate, traffic: &Traffic, overhead: Bytes) -> f64 {
     rate.as_f64() * (traffic.frame + overhead).as_f64() / traffic.frame.as_f64()
 }

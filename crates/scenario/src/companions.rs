@@ -52,7 +52,7 @@ pub(crate) const COMPANIONS: [Companion; 17] = [
     other("traffic", "reorder_wait", "recovery", &["go_back_n"]),
 ];
 
-/// Return the first of the keys that is set and does not go with `value`; `set` says of each whether it is.
+/// Returns the first of the keys that is set and does not go with `value`; `set` says of each whether it is.
 pub(super) fn stray(section: &str, value: &str, set: &[(&'static str, bool)]) -> Option<&'static str> {
     let goes = |key: &str| {
         let mut own = COMPANIONS.iter().filter(|companion| companion.section == section && companion.key == key);

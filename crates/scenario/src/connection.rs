@@ -9,12 +9,12 @@ use qcnlab_traffic::Collective;
 use qcnlab_units::Bytes;
 
 impl Traffic {
-    /// Return what its flows offer.
+    /// Returns what its flows offer.
     pub fn offered(&self) -> Offered {
         self.arrivals.kind().offered()
     }
 
-    /// Return the TCP configuration of its connections, if TCP carries its flows.
+    /// Returns the TCP configuration of its connections, if TCP carries its flows.
     pub fn connection(&self) -> Option<Config> {
         match &self.transport {
             Transport::Tcp(tcp) => Some(tcp.config(self.frame)),
@@ -22,7 +22,7 @@ impl Traffic {
         }
     }
 
-    /// Return how its queue pairs behave, if RoCE carries its flows.
+    /// Returns how its queue pairs behave, if RoCE carries its flows.
     pub fn queue_pair(&self) -> Option<QpConfig> {
         match &self.transport {
             Transport::Roce(roce) => Some(roce.config(self.frame)),
@@ -30,7 +30,7 @@ impl Traffic {
         }
     }
 
-    /// Return the collective operation that it is among so many ranks, if it is one.
+    /// Returns the collective operation that it is among so many ranks, if it is one.
     pub fn collective(&self, ranks: u32) -> Option<Collective> {
         match &self.arrivals {
             Arrivals::Collective(operation) => Some(operation.among(ranks)),
@@ -38,7 +38,7 @@ impl Traffic {
         }
     }
 
-    /// Return the octets of each frame that are not payload, if a transport carries its flows.
+    /// Returns the octets of each frame that are not payload, if a transport carries its flows.
     pub fn transport_headers(&self) -> Option<Bytes> {
         self.connection().map(|config| config.headers).or_else(|| self.queue_pair().map(|config| config.headers))
     }

@@ -34,12 +34,12 @@ impl ScenarioError {
         &self.0.fault
     }
 
-    /// Return the file's name, unless the fault is an override's or in no file.
+    /// Returns the file's name, unless the fault is an override's or in no file.
     pub fn file(&self) -> Option<&str> {
         matches!(self.0.position, Some(Position::Span(_) | Position::Key(_))).then_some(&*self.0.name)
     }
 
-    /// Return the override that is at fault, as the caller wrote it.
+    /// Returns the override that is at fault, as the caller wrote it.
     pub fn in_override(&self) -> Option<&str> {
         match &self.0.position {
             Some(Position::Override(text)) => Some(text),
@@ -59,7 +59,7 @@ impl ScenarioError {
         Some(1 + self.0.text[line..at].chars().count())
     }
 
-    /// Return what is wrong in one line, without the position.
+    /// Returns what is wrong in one line, without the position.
     pub fn message(&self) -> String {
         self.0.fault.to_string()
     }

@@ -14,7 +14,7 @@ const LEAST: u64 = 1_000_000;
 /// The largest step, ps: 1 ms.
 const LARGEST: u64 = 1_000_000_000;
 
-/// Return 1 ms or, in a run shorter than 100 ms, the least of 1, 2, 5, 10, ... us of which at most 100 fill it.
+/// Returns 1 ms or, in a run shorter than 100 ms, the least of 1, 2, 5, 10, ... us of which at most 100 fill it.
 fn step(duration: Span) -> Span {
     let decades = std::iter::successors(Some(LEAST), |decade| Some(decade * 10));
     let steps = decades.flat_map(|decade| [decade, 2 * decade, 5 * decade]);

@@ -39,7 +39,7 @@ pub struct FlowSpec {
 }
 
 impl Scenario {
-    /// Return the flows, in the order of traffic entries, then of sources, then of receivers. Flows that are drawn at
+    /// Returns the flows, in the order of traffic entries, then of sources, then of receivers. Flows that are drawn at
     /// random are those of replication 0.
     pub fn flows(&self) -> Vec<FlowSpec> {
         let Ok(network) = network(self) else { unreachable!("a checked scenario has a network") };

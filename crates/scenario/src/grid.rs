@@ -85,7 +85,7 @@ impl AddAssign for Checked {
 }
 
 impl Grid {
-    /// Return the points of a grid: `base` with `before`, one assignment of each axis, and `after`, in this order.
+    /// Returns the points of a grid: `base` with `before`, one assignment of each axis, and `after`, in this order.
     pub fn new(base: &Scenario, before: &[String], axes: &[Vec<String>], after: &[String]) -> Grid {
         let axes: Vec<Axis> = axes.iter().map(|texts| Axis::new(base, texts)).collect();
         let mut points = Grid {
@@ -102,7 +102,7 @@ impl Grid {
         points
     }
 
-    /// Return the number of points.
+    /// Returns the number of points.
     pub fn count(&self) -> usize {
         self.axes.iter().map(|axis| axis.texts.len()).product()
     }
@@ -119,7 +119,7 @@ impl Grid {
         })
     }
 
-    /// Return how many reasons there are why points that were checked cannot be run, and the first `most` of these.
+    /// Returns how many reasons there are why points that were checked cannot be run, and the first `most` of these.
     pub fn refusals(&self, most: usize) -> (usize, Vec<Refusal>) {
         let known = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         let mut all: Vec<(usize, usize)> = known.values().copied().collect();
@@ -131,8 +131,8 @@ impl Grid {
         (all.len(), told.collect())
     }
 
-    /// Return what `of` makes of the scenario at each value of an axis, with the first value of each other one. All these
-    /// points can be run.
+    /// Returns what `of` makes of the scenario at each value of an axis, with the first value of each other one. All
+    /// these points can be run.
     pub fn along<T: Send>(&self, axis: usize, of: impl Fn(&Scenario) -> T + Sync) -> Vec<T> {
         let values: Vec<usize> = (0..self.axes[axis].texts.len()).collect();
         let row = |values: &&[usize]| {
@@ -152,7 +152,7 @@ impl Grid {
         threads::map(&rows, row).into_iter().flatten().collect()
     }
 
-    /// Return what has to be made anew where nothing but the value of an axis differs.
+    /// Returns what has to be made anew where nothing but the value of an axis differs.
     fn cost(&self, axis: usize) -> Recheck {
         let mut at = vec![0; self.axes.len()];
         let first = self.document(&at).and_then(|document| values(&document).ok());
@@ -184,7 +184,7 @@ impl Grid {
         done
     }
 
-    /// Return the point `at` some values if it can be run; `known` is another one.
+    /// Returns the point `at` some values if it can be run; `known` is another one.
     fn following(&self, at: &[usize], known: Option<Known>, networks: &mut usize) -> Option<Known> {
         let document = self.document(at)?;
         let (scenario, known) = match known {
@@ -210,7 +210,7 @@ impl Grid {
         (*first, *count) = (index.min(*first), *count + 1);
     }
 
-    /// Return the text with the assignments of a point, unless one of these cannot be.
+    /// Returns the text with the assignments of a point, unless one of these cannot be.
     fn document(&self, at: &[usize]) -> Option<Arc<Document>> {
         let shared = self.shared.as_ref()?;
         let mut assignments: Vec<&Assignment> = shared.before.iter().collect();
@@ -221,13 +221,13 @@ impl Grid {
         apply_read(&shared.document, &assignments).ok().map(Arc::new)
     }
 
-    /// Return the assignments of a point.
+    /// Returns the assignments of a point.
     fn texts(&self, at: &[usize]) -> Vec<&str> {
         let chosen = self.axes.iter().zip(at).map(|(axis, value)| &axis.texts[*value]);
         self.before.iter().chain(chosen).chain(&self.after).map(String::as_str).collect()
     }
 
-    /// Return the values at a position of the order in which points are checked.
+    /// Returns the values at a position of the order in which points are checked.
     fn values_of(&self, mut position: usize) -> Vec<usize> {
         let mut at = vec![0; self.axes.len()];
         for axis in self.order.iter().rev() {
@@ -237,7 +237,7 @@ impl Grid {
         at
     }
 
-    /// Return the values of a point.
+    /// Returns the values of a point.
     fn values_at(&self, mut point: usize) -> Vec<usize> {
         let mut at = vec![0; self.axes.len()];
         for (axis, value) in self.axes.iter().zip(&mut at).rev() {

@@ -21,8 +21,8 @@ enum Kept {
 }
 
 impl Scenario {
-    /// Return the headroom of each node that pauses links, a line for each kind of node: what it keeps for a link and class
-    /// that it has stopped, and what links of which rate may still bring.
+    /// Returns the headroom of each node that pauses links, a line for each kind of node: what it keeps for a link and
+    /// class that it has stopped, and what links of which rate may still bring.
     pub fn headrooms(&self) -> Vec<String> {
         let Ok(resolved) = self.resolve(Draw { seed: self.seed, replication: 0 }) else { return Vec::new() };
         let Ok(tables) = resolved.pause_tables(self) else { return Vec::new() };

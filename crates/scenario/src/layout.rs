@@ -25,7 +25,7 @@ pub(crate) struct Section {
     pub(crate) required: bool,
     /// The keys that tell its kinds apart: none, one, or several whose kinds go together as `fits` says.
     pub(crate) kinds: &'static [KindKey],
-    /// Return the words of the last of these keys that go with a word of the first, in a section that has several.
+    /// Returns the words of the last of these keys that go with a word of the first, in a section that has several.
     pub(crate) fits: fn(&str) -> &'static [&'static str],
     /// The fields of every kind.
     pub(crate) fields: &'static [Field],

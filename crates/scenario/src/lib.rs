@@ -173,7 +173,7 @@ impl Scenario {
         read::read(Arc::new(Document::from_json(text, name)?))
     }
 
-    /// Return what the scenario was made from, overrides applied and no default filled in, as the name of its file and
+    /// Returns what the scenario was made from, overrides applied and no default filled in, as the name of its file and
     /// JSON: [`Scenario::from_json`] makes the same scenario of it, which the same overrides change in the same way.
     pub fn source(&self) -> (&str, String) {
         (&self.origin.name, self.origin.to_json())
@@ -193,7 +193,7 @@ impl Scenario {
         Ok(Scenario { name, ..read::read(self.changed(assignments)?)? })
     }
 
-    /// Return the text it was read from, with assignments applied.
+    /// Returns the text it was read from, with assignments applied.
     ///
     /// # Errors
     /// When an assignment contradicts the text or another one.

@@ -110,7 +110,7 @@ fn nodes(tables: &[Links], links: &[NamedLink], entries: &[usize]) -> Vec<Node> 
     order.into_iter().map(|name| Node { name: name.to_owned(), role: role(name) }).collect()
 }
 
-/// Return the link that an error is about, the later one of two, and the key of the end at fault.
+/// Returns the link that an error is about, the later one of two, and the key of the end at fault.
 fn culprit(error: &TopologyError, links: &[NamedLink]) -> Option<(usize, &'static str)> {
     let speaks_of = |link: &NamedLink| match error {
         TopologyError::BadName { name } if link.a == *name => Some("from"),

@@ -6,7 +6,7 @@ use qcnlab_network::topology::Role;
 use serde_json::{Value, json};
 
 impl Scenario {
-    /// Return the network as a JSON object. `nodes` have a `name`, a `role` (`host` or `switch`), the number of flows
+    /// Returns the network as a JSON object. `nodes` have a `name`, a `role` (`host` or `switch`), the number of flows
     /// that start and end there (`sends`, `receives`, as the first replication draws them), and their `watermarks` in
     /// words, null where they do not pause. `links` join `a` and `b`, positions in `nodes`, and have `rate_bps` and
     /// `delay_s` one way. `ways` are names of ports, from->to, that flows take.

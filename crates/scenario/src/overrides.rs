@@ -55,7 +55,7 @@ impl Assignment {
         Ok(Assignment { path, value: scalar(value), position })
     }
 
-    /// Return the first step of the key, which names its table or is a key of the file itself.
+    /// Returns the first step of the key, which names its table or is a key of the file itself.
     pub(crate) fn section(&self) -> &str {
         &self.path[0]
     }

@@ -41,7 +41,7 @@ pub(super) struct Site<'a> {
     pub(super) used: u8,
 }
 
-/// Return when a node pauses its links, or `None` when it never does.
+/// Returns when a node pauses its links, or `None` when it never does.
 pub(super) fn pause_plan(site: &Site<'_>) -> Result<Option<PausePlan>, LocatedFault> {
     let pause = site.pause;
     let scope = match pause.kind {
@@ -118,7 +118,7 @@ pub(super) fn class_list(text: &str, keys: &[impl ToString]) -> Result<u8, Locat
     Ok(bits)
 }
 
-/// Return the pause time in quanta of the fastest link, rounded up.
+/// Returns the pause time in quanta of the fastest link, rounded up.
 fn quanta(site: &Site<'_>) -> Result<u16, LocatedFault> {
     let Some(interval) = site.pause.interval else { return Ok(u16::MAX) };
     let rate = site.links.iter().map(|link| link.rate).max().unwrap_or(BitRate::gbps(10));
@@ -196,13 +196,13 @@ fn watermarks(site: &Site<'_>, scope: PauseScope) -> Result<(Bytes, Bytes), Loca
     Ok((high, low))
 }
 
-/// Return what one class may hold of the memory: an equal part for each class that is paused by itself and is used.
+/// Returns what one class may hold of the memory: an equal part for each class that is paused by itself and is used.
 pub(super) fn part(memory: Bytes, scope: PauseScope, used: u8) -> Bytes {
     let PauseScope::Classes(stopping) = scope else { return memory };
     Bytes::new(memory.get() / u64::from((used & stopping).count_ones().max(1)))
 }
 
-/// Return a link with all that decides what it may still bring after its memory has risen above the high watermark.
+/// Returns a link with all that decides what it may still bring after its memory has risen above the high watermark.
 /// Every frame is taken for the longest of the scenario; deck 004, Switch and Adapter Parameters, keeps the round trip
 /// alone. In a buffer of cells of `cell` octets frames are of any length from the shortest on.
 pub(super) fn paused_link(site: &Site<'_>, link: &Link, cell: Bytes) -> PausedLink {
@@ -222,7 +222,7 @@ pub(super) fn paused_link(site: &Site<'_>, link: &Link, cell: Bytes) -> PausedLi
     }
 }
 
-/// Return the headroom of a link in octets.
+/// Returns the headroom of a link in octets.
 fn headroom(site: &Site<'_>, link: &Link) -> Bytes {
     paused_link(site, link, Bytes::new(1)).headroom()
 }

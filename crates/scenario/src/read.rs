@@ -60,7 +60,7 @@ struct TableValues {
 }
 
 impl TableValues {
-    /// Return the next of its kinds.
+    /// Returns the next of its kinds.
     fn kind<T: Variants>(&mut self) -> T {
         let Some((word, own)) = self.kinds.next() else { unreachable!("the section has a key for this kind") };
         T::from_values(word, own)

@@ -16,7 +16,7 @@ use std::path::Path;
 const MOST_TOLD: usize = 1000;
 
 impl Scenario {
-    /// Return what the captures that are replayed hold, as a JSON array with an object for each: `entry` in
+    /// Returns what the captures that are replayed hold, as a JSON array with an object for each: `entry` in
     /// [`Scenario::traffic`], `file`, `sha256`, `file_bytes`, `frames_read`, what of them is replayed (`flows`, `frames`,
     /// `octets`, `duration_s` in time of the capture, `ends_s` in time of the run, `beyond_run` if the
     /// run ends before), `passed_over` in words,

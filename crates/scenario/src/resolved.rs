@@ -241,7 +241,7 @@ impl ResolvedScenario {
         (0..).zip(chosen).map(plan).collect()
     }
 
-    /// Return the nodes that pause by watermarks, with these watermarks in words.
+    /// Returns the nodes that pause by watermarks, with these watermarks in words.
     pub(super) fn watermarks<'a>(&'a self, scenario: &Scenario) -> impl Iterator<Item = (&'a str, String)> {
         let used = self.classes(scenario);
         (0u32..).zip(&self.pauses).filter_map(move |(node, plan)| {
@@ -356,7 +356,7 @@ impl ResolvedScenario {
         scenario.traffic[spec.traffic].cn_tag && self.domain.as_ref().is_none_or(tags)
     }
 
-    /// Return the table of `[[switch]]` that applies to the switch `node`.
+    /// Returns the table of `[[switch]]` that applies to the switch `node`.
     pub fn switch<'a>(&self, scenario: &'a Scenario, node: u32) -> Option<&'a Switches> {
         let is_switch = self.network.nodes[node as usize].role == Role::Switch;
         self.tables[node as usize].filter(|_| is_switch).map(|table| &scenario.switches[table])
@@ -367,24 +367,24 @@ impl ResolvedScenario {
         self.network.nodes[node as usize].role == Role::Switch
     }
 
-    /// Return the size of the shared buffer of a node that has one.
+    /// Returns the size of the shared buffer of a node that has one.
     pub(super) fn shared_size(&self, scenario: &Scenario, node: u32) -> Option<Bytes> {
         self.shared[node as usize].map(|table| scenario.shared_buffers[table].size)
     }
 
-    /// Return the table of `[[adapter]]` that applies to the host `node`.
+    /// Returns the table of `[[adapter]]` that applies to the host `node`.
     pub fn adapter<'a>(&self, scenario: &'a Scenario, node: u32) -> Option<&'a Adapters> {
         let is_host = self.network.nodes[node as usize].role == Role::Host;
         self.tables[node as usize].filter(|_| is_host).map(|table| &scenario.adapters[table])
     }
 
-    /// Return a key of the table that applies to `node`, for messages.
+    /// Returns a key of the table that applies to `node`, for messages.
     pub(super) fn key(&self, node: u32, name: &str) -> String {
         let list = if self.network.nodes[node as usize].role == Role::Host { "adapter" } else { "switch" };
         format!("{list}.{}.{name}", self.tables[node as usize].unwrap_or(0))
     }
 
-    /// Return the octets that each class's queue of a port holds.
+    /// Returns the octets that each class's queue of a port holds.
     pub fn capacity(&self, scenario: &Scenario, port: u32) -> Option<Bytes> {
         let (from, _) = self.network.ends(port);
         match scenario.topology.built_in_bottleneck() {
@@ -393,13 +393,13 @@ impl ResolvedScenario {
         }
     }
 
-    /// Return the octets of wire time on top of each frame at a port; zero where a host reads what it received.
+    /// Returns the octets of wire time on top of each frame at a port; zero where a host reads what it received.
     pub fn overhead(&self, scenario: &Scenario, port: u32) -> Bytes {
         let outside = (port as usize) < 2 * self.outside;
         if outside { scenario.topology.frame_overhead() } else { Bytes::ZERO }
     }
 
-    /// Return the octets that may wait behind each limiter of a host.
+    /// Returns the octets that may wait behind each limiter of a host.
     pub fn room(&self, scenario: &Scenario, host: u32) -> Option<Bytes> {
         let buffer = self.adapter(scenario, host).and_then(|adapter| adapter.input_buffer);
         buffer.map(|buffer| Bytes::new(buffer.get() / u64::from(self.sends[host as usize].max(1))))
@@ -460,7 +460,7 @@ fn tables(scenario: &Scenario, network: &Network) -> Result<Vec<Option<usize>>, 
     Ok(tables)
 }
 
-/// Return the table of `[[shared_buffer]]` of each node, which only switches have.
+/// Returns the table of `[[shared_buffer]]` of each node, which only switches have.
 fn shared_tables(scenario: &Scenario, resolved: &ResolvedScenario) -> Result<Vec<Option<usize>>, LocatedFault> {
     let nodes = &resolved.network.nodes;
     let mut chosen = vec![None; nodes.len()];
@@ -494,7 +494,7 @@ fn no_node(network: &Network, role: Role, pattern: &str, table: &str) -> Located
     LocatedFault::new(fault, &[format!("{table}.only"), table.to_owned()])
 }
 
-/// Return the rate that each flow offers, bit/s. Saturated flows and connections of one host share its link; a finite
+/// Returns the rate that each flow offers, bit/s. Saturated flows and connections of one host share its link; a finite
 /// flow counts as spread over the time in which flows start.
 fn wanted(
     scenario: &Scenario,
@@ -531,7 +531,7 @@ fn wanted(
     flows.iter().zip(paths).enumerate().map(one).collect()
 }
 
-/// Return the output port of a switch with the highest offered load, the first of several; any port if no flow crosses
+/// Returns the output port of a switch with the highest offered load, the first of several; any port if no flow crosses
 /// a switch.
 fn most_offered(network: &Network, paths: &[Vec<Vec<u32>>], wanted_bps: &[f64]) -> u32 {
     let mut load = vec![0.0; network.ports() as usize];

@@ -207,7 +207,7 @@ pub(crate) struct BuiltInBottleneck {
 }
 
 impl Topology {
-    /// Return this topology with the propagation delays of another one of its kind.
+    /// Returns this topology with the propagation delays of another one of its kind.
     #[must_use]
     pub(crate) const fn with_delays_of(mut self, other: &Topology) -> Topology {
         use Topology as T;
@@ -250,7 +250,7 @@ impl Topology {
         }
     }
 
-    /// Return the bottleneck that this topology is built around, if it is built around one.
+    /// Returns the bottleneck that this topology is built around, if it is built around one.
     pub(crate) const fn built_in_bottleneck(&self) -> Option<BuiltInBottleneck> {
         match self {
             Topology::Star(Star { sources, buffer, .. }) => {

@@ -55,7 +55,7 @@ enum HeadroomOf {
     ThreeDelays,
 }
 
-/// Return the plan of a switch's shared buffer; ports are numbered as the network numbers them.
+/// Returns the plan of a switch's shared buffer; ports are numbered as the network numbers them.
 pub(super) fn shared_plan(site: &SharedSite<'_>) -> Result<SharedBufferPlan, LocatedFault> {
     let numbers = numbers(site)?;
     let paused = site.pause.map(|pause| pause.scope);

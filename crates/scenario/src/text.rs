@@ -29,7 +29,7 @@ const HASHED_IF_SET: [(&Section, &[&str]); 4] = [
 ];
 
 impl Scenario {
-    /// Return the scenario as TOML with every key and unit written out. Reading it gives an equal scenario.
+    /// Returns the scenario as TOML with every key and unit written out. Reading it gives an equal scenario.
     pub fn to_toml(&self) -> String {
         let mut text = String::new();
         print_table(&mut text, "", &self.tree());
@@ -69,7 +69,7 @@ impl Scenario {
         }
     }
 
-    /// Return the scenario as JSON, of the same shape as the TOML.
+    /// Returns the scenario as JSON, of the same shape as the TOML.
     pub fn to_json(&self) -> String {
         Value::Object(self.tree()).to_string()
     }
@@ -79,8 +79,8 @@ impl Scenario {
         Value::Object(self.tree_as(base_json)).to_string()
     }
 
-    /// Return the value of a dotted key of the resolved scenario as JSON, if it has one. In a list of one entry the number
-    /// of the entry may be left out.
+    /// Returns the value of a dotted key of the resolved scenario as JSON, if it has one. In a list of one entry the
+    /// number of the entry may be left out.
     pub fn value(&self, key: &str) -> Option<String> {
         let steps: Vec<&str> = key.split('.').map(str::trim).collect();
         let tree = Value::Object(self.tree());

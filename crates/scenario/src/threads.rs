@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock};
 use std::{io, thread};
 
-/// Return how many threads run at a time on this machine; 1 where it does not say.
+/// Returns how many threads run at a time on this machine; 1 where it does not say.
 pub fn cores() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
 }
@@ -39,8 +39,8 @@ pub fn on_each(count: usize, work: impl Fn() + Sync) -> io::Result<()> {
     })
 }
 
-/// Return what `of` makes of each item, in their order. It runs on all cores, on this thread alone where no others can be
-/// started.
+/// Returns what `of` makes of each item, in their order. It runs on all cores, on this thread alone where no others can
+/// be started.
 pub(crate) fn map<T: Sync, R: Send>(items: &[T], of: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::with_capacity(items.len()));

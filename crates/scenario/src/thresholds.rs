@@ -24,7 +24,7 @@ pub(super) fn named(nodes: &[&str]) -> String {
 }
 
 impl Scenario {
-    /// Return the dynamic thresholds of shared buffers, a line for each kind of switch: the part of the free octets
+    /// Returns the dynamic thresholds of shared buffers, a line for each kind of switch: the part of the free octets
     /// (`pg_alpha` of what came in over a link, `queue_alpha` of an output) by the rate of the link.
     pub fn thresholds(&self) -> Vec<String> {
         if self.shared_buffers.is_empty() {

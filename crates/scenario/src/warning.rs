@@ -12,7 +12,7 @@ use qcnlab_units::{Bytes, Span};
 use std::collections::{HashMap, HashSet};
 
 impl Scenario {
-    /// Return what a reader of its results should know beforehand, a sentence or two each.
+    /// Returns what a reader of its results should know beforehand, a sentence or two each.
     pub fn warnings(&self) -> Vec<String> {
         let entries: Vec<usize> =
             (0..self.traffic.len()).filter(|entry| repairs_no_loss(&self.traffic[*entry])).collect();

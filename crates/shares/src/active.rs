@@ -207,12 +207,12 @@ impl ActiveShares {
         &self.changed
     }
 
-    /// Return what the last [`Self::update`] returned.
+    /// Returns what the last [`Self::update`] returned.
     pub fn changed(&self) -> &[u32] {
         &self.changed
     }
 
-    /// Return the rate of a flow after the last update, bit/s.
+    /// Returns the rate of a flow after the last update, bit/s.
     ///
     /// # Panics
     /// If there is no flow of this number.
@@ -220,7 +220,7 @@ impl ActiveShares {
         self.flows.all[flow].rate
     }
 
-    /// Return how many rates have been worked out so far, those of repeated rounds included.
+    /// Returns how many rates have been worked out so far, those of repeated rounds included.
     pub const fn filled(&self) -> u64 {
         self.filled
     }

@@ -45,7 +45,7 @@ impl Claim {
         }
     }
 
-    /// Return the most it wants, bit/s; infinite without a ceiling.
+    /// Returns the most it wants, bit/s; infinite without a ceiling.
     pub fn ceiling(&self) -> f64 {
         self.ceiling_bps.unwrap_or(f64::INFINITY)
     }

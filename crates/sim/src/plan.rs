@@ -296,7 +296,7 @@ pub struct FlowPlan {
 }
 
 impl FlowPlan {
-    /// Return when it starts in a replication, its jitter drawn.
+    /// Returns when it starts in a replication, its jitter drawn.
     pub fn drawn_start(&self, seed: u64, replication: u32) -> Instant {
         let mut dice = Dice::new(seed, replication, &self.name, Purpose::Start);
         self.start + self.start_jitter.scaled_rounded_down(dice.uniform(0.0, 1.0))
@@ -470,14 +470,14 @@ pub enum Process {
 }
 
 impl Process {
-    /// Return the rate of its frames, without overhead; of on/off traffic that while on.
+    /// Returns the rate of its frames, without overhead; of on/off traffic that while on.
     pub const fn rate(&self) -> BitRate {
         match *self {
             Process::Constant { rate } | Process::Poisson { rate } | Process::OnOff { rate, .. } => rate,
         }
     }
 
-    /// Return the mean rate of its frames, bit/s.
+    /// Returns the mean rate of its frames, bit/s.
     pub fn mean_bps(&self) -> f64 {
         match *self {
             Process::Constant { rate } | Process::Poisson { rate } => rate.as_f64(),

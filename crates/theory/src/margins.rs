@@ -27,7 +27,7 @@ struct Margins {
 /// Octets of queue that count as 1 in ECM's gains.
 const PAGE: f64 = 64.0;
 
-/// Return the margins of the loops behind the scenario as JSON: `port`, and `phases` from the end of the warm-up, each
+/// Returns the margins of the loops behind the scenario as JSON: `port`, and `phases` from the end of the warm-up, each
 /// with `from_s`, `until_s`, `capacity_bps`, `sources`, `delay_s` (the loop's), `loops` (`title`, `phase_margin_deg`,
 /// `at_rad_s`, `critical_delay_s`, `stable`) and `why` there are none, or null.
 ///

@@ -198,7 +198,7 @@ struct Whole {
 }
 
 impl Collective {
-    /// Return all messages, each after those that it waits for.
+    /// Returns all messages, each after those that it waits for.
     ///
     /// # Errors
     /// An algorithm of another operation, fewer than two ranks or, of halving and doubling, no power of two of them, a message
@@ -229,8 +229,8 @@ impl Collective {
         Ok(messages)
     }
 
-    /// Return the octets that each rank sends in a round, by the schedule's closed form where the buffer divides evenly; `None`
-    /// where ranks differ in what they send.
+    /// Returns the octets that each rank sends in a round, by the schedule's closed form where the buffer divides evenly;
+    /// `None` where ranks differ in what they send.
     pub fn octets_sent(&self) -> Option<f64> {
         let (n, size) = (f64::from(self.ranks), self.octets as f64);
         match self.operation {
@@ -240,7 +240,7 @@ impl Collective {
         }
     }
 
-    /// Return the octets that algorithm bandwidth counts in a round, and how they follow from the size.
+    /// Returns the octets that algorithm bandwidth counts in a round, and how they follow from the size.
     pub fn counted(&self) -> (u64, &'static str) {
         match self.operation {
             Operation::Moe => (2 * self.octets, "2 size, dispatch and combine"),
@@ -251,7 +251,7 @@ impl Collective {
         }
     }
 
-    /// Return what bus bandwidth multiplies algorithm bandwidth by, and its formula; `None` where the field has none.
+    /// Returns what bus bandwidth multiplies algorithm bandwidth by, and its formula; `None` where the field has none.
     pub fn bus_factor(&self) -> Option<(f64, &'static str)> {
         let n = f64::from(self.ranks);
         match self.operation {
@@ -289,7 +289,7 @@ impl Collective {
         Ok(())
     }
 
-    /// Return the number of messages.
+    /// Returns the number of messages.
     fn count(&self) -> u64 {
         use Algorithm::{Direct, HalvingDoubling, Ring, Shift, Stages, SynchronisedShift, Tree};
         let n = u64::from(self.ranks);
@@ -306,7 +306,7 @@ impl Collective {
         [self.channels, self.chunks, self.rounds].iter().fold(of_channel, |all, of| all.saturating_mul(u64::from(*of)))
     }
 
-    /// Return the waits of messages that wait for all that come to a rank.
+    /// Returns the waits of messages that wait for all that come to a rank.
     fn joined_waits(&self) -> u64 {
         let n = u64::from(self.ranks);
         let each = n.saturating_mul((n - 1).saturating_mul(n - 1)).saturating_mul(u64::from(self.channels));
@@ -318,7 +318,7 @@ impl Collective {
         }
     }
 
-    /// Return a size that leaves octets for each message.
+    /// Returns a size that leaves octets for each message.
     fn least(&self) -> u64 {
         let cuts = u64::from(self.channels) * u64::from(self.chunks);
         let parts = match self.operation {

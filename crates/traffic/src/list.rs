@@ -162,7 +162,7 @@ fn waiters(flows: &[ListedFlow]) -> Vec<Vec<usize>> {
     waiters
 }
 
-/// Return the first flow that waits for itself, directly or through others, if there is one.
+/// Returns the first flow that waits for itself, directly or through others, if there is one.
 fn circle(flows: &[ListedFlow]) -> Option<usize> {
     let waiters = waiters(flows);
     let mut open: Vec<usize> = flows.iter().map(|flow| flow.after.len()).collect();
@@ -182,8 +182,8 @@ fn circle(flows: &[ListedFlow]) -> Option<usize> {
     Some(at)
 }
 
-/// Return the flows of a list that start before `stop`, or may: without those whose time is later, and those that wait for
-/// one of these.
+/// Returns the flows of a list that start before `stop`, or may: without those whose time is later, and those that wait
+/// for one of these.
 pub fn starting_before(stop: Instant, flows: Vec<ListedFlow>) -> Vec<ListedFlow> {
     let mut late: Vec<usize> = (0..flows.len()).filter(|flow| flows[*flow].start >= stop).collect();
     if late.is_empty() {

@@ -12,7 +12,7 @@ impl MacAddress {
     /// Where LLDP frames go (802.1AB, nearest bridge).
     pub const LLDP: MacAddress = MacAddress([0x01, 0x80, 0xC2, 0x00, 0x00, 0x0E]);
 
-    /// Return the locally administered unicast address 02:00 followed by `n`.
+    /// Returns the locally administered unicast address 02:00 followed by `n`.
     pub const fn local(n: u32) -> MacAddress {
         let [a, b, c, d] = n.to_be_bytes();
         MacAddress([0x02, 0x00, a, b, c, d])

@@ -74,7 +74,7 @@ impl Cnm<'_> {
     /// Octets of the largest PDU.
     pub const MAX_LEN: usize = Self::HEADER_LEN + Self::MAX_MSDU;
 
-    /// Return the octets of a sampled frame that a CNM carries, of its MSDU (from the EtherType on).
+    /// Returns the octets of a sampled frame that a CNM carries, of its MSDU (from the EtherType on).
     pub fn sample(msdu: &[u8]) -> &[u8] {
         &msdu[..msdu.len().min(Self::MAX_MSDU)]
     }

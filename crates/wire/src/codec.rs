@@ -10,7 +10,7 @@ pub trait Codec<'a>: Sized {
     /// Read a value where the reader stands, and move the reader behind it.
     fn read(from: &mut Reader<'a>) -> Result<Self, WireError>;
 
-    /// Return the number of octets [`Self::write`] writes.
+    /// Returns the number of octets [`Self::write`] writes.
     fn encoded_len(&self) -> usize;
 
     /// Write the value where the writer stands.

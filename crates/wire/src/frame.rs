@@ -58,7 +58,7 @@ pub enum Payload<'a> {
 }
 
 impl Payload<'_> {
-    /// Return the EtherType that announces it.
+    /// Returns the EtherType that announces it.
     pub const fn ether_type(&self) -> EtherType {
         match self {
             Payload::Cnm(_) => EtherType::CNM,
@@ -77,7 +77,7 @@ impl<'a> Frame<'a> {
     /// Octets on the link beside those of the frame: FCS, preamble and the gap between frames.
     pub const LINK_OVERHEAD: usize = 24;
 
-    /// Return an untagged frame.
+    /// Returns an untagged frame.
     pub const fn new(destination: MacAddress, source: MacAddress, payload: Payload<'a>) -> Frame<'a> {
         Frame { destination, source, s_tag: None, c_tag: None, cn_tag: None, scheme_tag: None, payload, padding: &[] }
     }
@@ -98,7 +98,7 @@ impl<'a> Frame<'a> {
         Ok(needed)
     }
 
-    /// Return the CNM that a congestion point sends to the source of `sampled` (802.1Q clause 33.3): in its VLAN, with
+    /// Returns the CNM that a congestion point sends to the source of `sampled` (802.1Q clause 33.3): in its VLAN, with
     /// its CN-TAG, at `priority`, from the congestion point's own address `from`.
     ///
     /// `cnm` has the congestion point's fields: feedback, CPID, offset, delta. What it carries of the sampled frame is
@@ -132,12 +132,12 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Return the frame's priority: that of its outer tag, or 0.
+    /// Returns the frame's priority: that of its outer tag, or 0.
     pub fn priority(&self) -> u8 {
         self.s_tag.or(self.c_tag).map_or(0, |tag| tag.priority)
     }
 
-    /// Return where the frame's own EtherType starts, behind addresses and tags: what a CNM carries of a sampled frame
+    /// Returns where the frame's own EtherType starts, behind addresses and tags: what a CNM carries of a sampled frame
     /// starts there.
     pub fn msdu_offset(&self) -> usize {
         let tags = [self.s_tag.is_some(), self.c_tag.is_some(), self.cn_tag.is_some()];

@@ -75,7 +75,7 @@ impl Segment<'_> {
 }
 
 impl<'a> Ipv4Packet<'a> {
-    /// Return the packet with its protocol, lengths and checksums set to what it carries, and reserved bits to 0. Over
+    /// Returns the packet with its protocol, lengths and checksums set to what it carries, and reserved bits to 0. Over
     /// RoCE the UDP checksum is 0 (none), as RoCEv2 allows (Annex A17.3.1), and the invariant CRC is set.
     pub fn sealed(mut self) -> Result<Ipv4Packet<'a>, WireError> {
         let total = self.encoded_len();

@@ -21,7 +21,7 @@ impl Quanta {
     /// Bit times in a quantum.
     pub const BITS: u64 = 512;
 
-    /// Return how long it is on a link of `rate`, to the picosecond below. A link without rate pauses for ever.
+    /// Returns how long it is on a link of `rate`, to the picosecond below. A link without rate pauses for ever.
     pub const fn span_rounded_down(self, rate: BitRate) -> Span {
         if rate.get() == 0 {
             return if self.0 == 0 { Span::ZERO } else { Span::MAX };
@@ -31,7 +31,7 @@ impl Quanta {
         Span::from_ps(if ps > u64::MAX as u128 { u64::MAX } else { ps as u64 })
     }
 
-    /// Return the fewest quanta that last at least `span` on a link of `rate`; 65 535 where none do.
+    /// Returns the fewest quanta that last at least `span` on a link of `rate`; 65 535 where none do.
     pub const fn lasting(span: Span, rate: BitRate) -> Quanta {
         let quantum = Self::BITS as u128 * 1_000_000_000_000;
         let quanta = (span.ps() as u128 * rate.get() as u128).div_ceil(quantum);
@@ -64,7 +64,7 @@ pub struct Pfc {
 }
 
 impl Pfc {
-    /// Return the frame that gives `time` to each priority whose bit is set in `enabled`.
+    /// Returns the frame that gives `time` to each priority whose bit is set in `enabled`.
     pub const fn new(enabled: u8, time: Quanta) -> Pfc {
         let mut times = [Quanta(0); 8];
         let mut priority = 0;
@@ -77,7 +77,7 @@ impl Pfc {
         Pfc { reserved: 0, enabled, times }
     }
 
-    /// Return the time that the frame sets for `priority`, if it sets one.
+    /// Returns the time that the frame sets for `priority`, if it sets one.
     pub fn time(&self, priority: u8) -> Option<Quanta> {
         let time = self.times.get(usize::from(priority))?;
         (self.enabled >> priority & 1 == 1).then_some(*time)

@@ -14,7 +14,7 @@ impl QuantizedFb {
     /// The largest.
     pub const MAX: QuantizedFb = QuantizedFb(63);
 
-    /// Return `levels` as a field of 6 bits. Refuses more than 63, which schemes with 8 bits of feedback reach: they
+    /// Returns `levels` as a field of 6 bits. Refuses more than 63, which schemes with 8 bits of feedback reach: they
     /// have no standard frame.
     pub const fn new(levels: u8) -> Result<QuantizedFb, WireError> {
         if levels > 63 {
@@ -53,7 +53,7 @@ impl QueueUnits {
     /// Octets in a unit.
     pub const OCTETS: i64 = 64;
 
-    /// Return `octets` in whole units, rounded towards zero: a receiver never sees more congestion, or more room, than
+    /// Returns `octets` in whole units, rounded towards zero: a receiver never sees more congestion, or more room, than
     /// there is. Beyond 2 097 088 octets above or 2 097 152 below zero the field holds its largest or smallest value.
     pub const fn from_octets_towards_zero(octets: i64) -> QueueUnits {
         let units = octets / Self::OCTETS;
@@ -78,13 +78,13 @@ impl fmt::Display for QueueUnits {
     }
 }
 
-/// Return the feedback in octets that fills the scale: `set_point * (2 w + 1)`, saturating. For a fractional weight
+/// Returns the feedback in octets that fills the scale: `set_point * (2 w + 1)`, saturating. For a fractional weight
 /// hand [`quantize_feedback`] your own scale.
 pub const fn full_scale(set_point: Bytes, w: u32) -> Bytes {
     Bytes::new(set_point.get().saturating_mul(2 * w as u64 + 1))
 }
 
-/// Return the quantized feedback of `fb` octets (802.1Q clause 32.8.9, cpFb = offset - w * delta), or `None` where the
+/// Returns the quantized feedback of `fb` octets (802.1Q clause 32.8.9, cpFb = offset - w * delta), or `None` where the
 /// congestion point sends no CNM: feedback that is not negative, or less than one level of `full_scale / 63`.
 pub fn quantize_feedback(fb: i64, full_scale: Bytes) -> Option<QuantizedFb> {
     let size = u128::from(if fb < 0 { fb.unsigned_abs() } else { 0 });

@@ -233,7 +233,7 @@ impl RocePacket<'_> {
     /// Octets of everything but data: base header, the longer extension, CRC.
     pub(crate) const MAX_HEADERS: usize = Bth::LEN + 16 + 4;
 
-    /// Return a congestion notification packet to `destination_qp`; [`Ipv4Packet::sealed`](crate::Ipv4Packet::sealed)
+    /// Returns a congestion notification packet to `destination_qp`; [`Ipv4Packet::sealed`](crate::Ipv4Packet::sealed)
     /// sets its CRC.
     pub fn cnp(destination_qp: u32) -> RocePacket<'static> {
         RocePacket {
@@ -244,7 +244,7 @@ impl RocePacket<'_> {
         }
     }
 
-    /// Return the invariant CRC of an IPv4 packet that carries RoCEv2, as its last 4 octets should be.
+    /// Returns the invariant CRC of an IPv4 packet that carries RoCEv2, as its last 4 octets should be.
     ///
     /// It is the CRC of Ethernet over 8 octets of ones and the packet without its last 4 octets, where type of
     /// service, time to live, both checksums and octet 4 of the base header (FECN, BECN) count as ones (Annex A17.3.3).

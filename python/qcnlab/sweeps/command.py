@@ -84,7 +84,7 @@ class Told(NamedTuple):
 
     words: str
     summary: Callable[[], dict[str, Any]]
-    """Returns the same for JSON: of a large sweep it is larger than all else."""
+    """Return the same for JSON: of a large sweep it is larger than all else."""
     deadlock: bool
     """Whether a run ended in a deadlock."""
 

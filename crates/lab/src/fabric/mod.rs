@@ -169,8 +169,8 @@ impl Fabric {
         self.shares.get_or_init(shares).as_ref()
     }
 
-    /// Return the time that a flow of a size would take alone in the network, without any window: over RoCE until the last
-    /// acknowledgement is back.
+    /// Returns the time that a flow of a size would take alone in the network, without any window: over RoCE until the
+    /// last acknowledgement is back.
     pub(crate) fn alone(&self, number: usize) -> Option<Alone> {
         let octets = self.octets(number)?;
         let flow = &self.flows[number];
@@ -180,7 +180,7 @@ impl Fabric {
         Some(alone)
     }
 
-    /// Return the time that the last acknowledgement of a flow over RoCE takes back; zero without.
+    /// Returns the time that the last acknowledgement of a flow over RoCE takes back; zero without.
     pub(crate) fn way_back(&self, flow: usize) -> Span {
         let flow = &self.flows[flow];
         let Traffic::Roce { config, .. } = &flow.traffic else { return Span::ZERO };
@@ -190,29 +190,29 @@ impl Fabric {
         })
     }
 
-    /// Return which flows wait for others.
+    /// Returns which flows wait for others.
     pub(crate) fn dependencies(&self) -> &[DependencyPlan] {
         &self.dependencies
     }
 
-    /// Return the nodes that a flow is sent by and goes to.
+    /// Returns the nodes that a flow is sent by and goes to.
     pub(crate) fn ends(&self, flow: usize) -> (u32, u32) {
         self.ends[flow]
     }
 
-    /// Return the link behind a port.
+    /// Returns the link behind a port.
     pub(crate) fn hop(&self, port: u32) -> Hop {
         let port = &self.ports[port as usize];
         Hop { rate: port.rate, delay: port.delay, latency: port.latency, overhead: port.overhead }
     }
 
-    /// Return the rate of a port's own link or, where hotspots slow it before `end`, the lowest of theirs.
+    /// Returns the rate of a port's own link or, where hotspots slow it before `end`, the lowest of theirs.
     pub(crate) fn lowest_rate(&self, port: u32, end: Instant) -> BitRate {
         let slowed = self.services.iter().filter(|change| change.port == port && change.at < end);
         slowed.map(|change| change.rate).fold(self.ports[port as usize].rate, BitRate::min)
     }
 
-    /// Return the octets of a flow of a size, with the headers of its transport.
+    /// Returns the octets of a flow of a size, with the headers of its transport.
     pub(crate) fn octets(&self, flow: usize) -> Option<Bytes> {
         let flow = &self.flows[flow];
         let size = flow.traffic.total()?;
@@ -239,7 +239,7 @@ impl Fabric {
         self.link_bps.min(self.offered_bps)
     }
 
-    /// Return the port that metrics are about: `port`, `rate_bps` and `buffer_bytes`, which is null without a limit.
+    /// Returns the port that metrics are about: `port`, `rate_bps` and `buffer_bytes`, which is null without a limit.
     pub(crate) fn bottleneck_json(&self) -> Value {
         let port = &self.ports[self.bottleneck as usize];
         json!({
@@ -308,7 +308,7 @@ impl Fabric {
     }
 }
 
-/// Return the claim of a flow. One that always has something to send has no ceiling of its own.
+/// Returns the claim of a flow. One that always has something to send has no ceiling of its own.
 fn claim((flow, wanted_bps): (&FlowPlan, &f64)) -> Claim {
     let ceiling = match flow.traffic {
         Traffic::Saturated { ceiling, .. } => ceiling,
@@ -318,7 +318,7 @@ fn claim((flow, wanted_bps): (&FlowPlan, &f64)) -> Claim {
     Claim::split(&flow.paths, ceiling)
 }
 
-/// Return the ports that a run needs: those that flows cross or that are recorded, then those on which only feedback,
+/// Returns the ports that a run needs: those that flows cross or that are recorded, then those on which only feedback,
 /// acknowledgements or pause frames travel.
 fn kept_ports(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<u32> {
     let acknowledged = scenario.traffic.iter().any(|traffic| traffic.transport_headers().is_some());
@@ -331,8 +331,8 @@ fn kept_ports(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<u32> {
     forward.chain(backward).collect()
 }
 
-/// Return the longest way between two hosts, where frames of 1500 octets are sent; none without queue pairs, whose schemes
-/// alone ask for it.
+/// Returns the longest way between two hosts, where frames of 1500 octets are sent; none without queue pairs, whose
+/// schemes alone ask for it.
 fn longest_way(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<LinkPlan> {
     if scenario.traffic.iter().all(|traffic| traffic.queue_pair().is_none()) {
         return Vec::new();

@@ -9,7 +9,7 @@ use qcnlab_units::{Instant, Span};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Return the flows of a scenario, and the generators of those whose frames arrive by themselves.
+/// Returns the flows of a scenario, and the generators of those whose frames arrive by themselves.
 pub(super) fn plans(
     scenario: &Scenario,
     resolved: &ResolvedScenario,
@@ -41,7 +41,7 @@ pub(super) fn plans(
     (flows, generators)
 }
 
-/// Return the replays of a scenario's captures.
+/// Returns the replays of a scenario's captures.
 pub(super) fn replays(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<ReplayPlan> {
     let mut replays = Vec::new();
     for (entry, traffic) in scenario.traffic.iter().enumerate() {

@@ -36,7 +36,7 @@ impl Worst {
     }
 }
 
-/// Return the headroom of a link as JSON: `terms` with `name` and `octets` on the wire, `headroom_bytes`, `worst` with the
+/// Returns a link's headroom as JSON: `terms` with `name` and `octets` on the wire, `headroom_bytes`, `worst` with the
 /// octets that the worst run takes and its frames, `lost` with the frames that runs lose with `headroom_bytes`, with
 /// what the worst run takes, with a cell less, and with each of `others`, and `scenario`, the text of the run with what it
 /// takes.

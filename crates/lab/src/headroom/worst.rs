@@ -74,7 +74,7 @@ impl Worst {
         2 + self.filling.len() as u64 + self.between.1
     }
 
-    /// Return the run as a scenario, with so much headroom. An input memory counts octets, whatever the link's cells.
+    /// Returns the run as a scenario, with so much headroom. An input memory counts octets, whatever the link's cells.
     ///
     /// # Errors
     /// When the numbers of the link are none that a scenario may have.

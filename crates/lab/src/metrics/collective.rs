@@ -172,8 +172,8 @@ impl<'a> CollectiveRun<'a> {
         all?.into_iter().max()
     }
 
-    /// Return the chain of messages that ends with the last one to come, the first of them first: each was the last that the next
-    /// one waited for. `None` if something did not come.
+    /// Returns the chain of messages that ends with the last one to come, the first of them first: each was the last that the
+    /// next one waited for. `None` if something did not come.
     pub(crate) fn chain(&self) -> Option<Vec<ChainLink>> {
         let end = self.ended()?;
         let mut number = (0..self.messages.len()).find(|number| self.received(*number) == Some(end))?;
@@ -233,8 +233,8 @@ impl<'a> CollectiveRun<'a> {
         }
     }
 
-    /// Return what the operation takes at least: the longest chain of messages, each as if alone in the network, or the port that
-    /// needs longest for all of its messages that have no other way.
+    /// Returns what the operation takes at least: the longest chain of messages, each as if alone in the network, or the port
+    /// that needs longest for all of its messages that have no other way.
     pub(crate) fn bound(&self) -> LowerBound {
         let chain = self.longest_alone();
         let mut bound = LowerBound {

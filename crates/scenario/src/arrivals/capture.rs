@@ -111,7 +111,7 @@ impl Arriving for CaptureFrames {
 }
 
 impl CaptureFrames {
-    /// Return when and how often its frames are sent again.
+    /// Returns when and how often its frames are sent again.
     pub(crate) fn pace(&self) -> Pace {
         Pace::new(self.time_scale, self.rate_scale)
     }

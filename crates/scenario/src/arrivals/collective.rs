@@ -59,7 +59,7 @@ params! {
 }
 
 impl CollectiveOperation {
-    /// Return the operation among so many ranks.
+    /// Returns the operation among so many ranks.
     pub(crate) fn among(&self, ranks: u32) -> Collective {
         Collective {
             operation: self.operation,

@@ -48,10 +48,10 @@ pub enum Offered {
 
 /// What one kind of arrivals means.
 pub(crate) trait Arriving {
-    /// Return what its flows offer.
+    /// Returns what its flows offer.
     fn offered(&self) -> Offered;
 
-    /// Return the flows of an entry, each a pair of hosts: by default those that `from`, `to` and `spread` say.
+    /// Returns the flows of an entry, each a pair of hosts: by default those that `from`, `to` and `spread` say.
     fn pairs(&self, entry: &TrafficEntry<'_>) -> Result<Vec<HostPair>, LocatedFault> {
         entry.spread()
     }
@@ -76,7 +76,7 @@ pub(crate) trait Arriving {
         self.arrives()
     }
 
-    /// Return the key that holds a CSV text or names a CSV file, and its value.
+    /// Returns the key that holds a CSV text or names a CSV file, and its value.
     fn sheet(&mut self) -> Option<(&'static str, &mut String)> {
         None
     }
@@ -97,7 +97,7 @@ macro_rules! arrivals {
         const CARRIED_BY: &[&[&str]] = &[$( &[$($transport),+], )*];
 
         impl Arrivals {
-            /// Return the table as what its kind means.
+            /// Returns the table as what its kind means.
             pub(crate) fn kind(&self) -> &dyn Arriving {
                 match self {
                     $( Arrivals::$kind(table) => table, )*
@@ -136,7 +136,7 @@ arrivals! {
     Collective(CollectiveOperation) = "collective" over ["roce"],
 }
 
-/// Return the words of the transports that can carry the arrivals called `word`; none if there are no such arrivals.
+/// Returns the words of the transports that can carry the arrivals called `word`; none if there are no such arrivals.
 pub(crate) fn carried_by(word: &str) -> &'static [&'static str] {
     let kind = <Arrivals as Variants>::CHOICES.iter().position(|choice| choice.name == word);
     kind.map_or(&[], |kind| CARRIED_BY[kind])

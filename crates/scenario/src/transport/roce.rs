@@ -56,7 +56,7 @@ params! {
 }
 
 impl RoceTransport {
-    /// Return how a queue pair with frames of this length behaves. If a frame has no room for payload, the packet is
+    /// Returns how a queue pair with frames of this length behaves. If a frame has no room for payload, the packet is
     /// empty.
     pub(crate) fn config(&self, frame: Bytes) -> QpConfig {
         QpConfig {

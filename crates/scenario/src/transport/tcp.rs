@@ -113,7 +113,7 @@ params! {
 }
 
 impl TcpTransport {
-    /// Return the configuration of a connection with frames of this length. If a frame has no room for payload, the
+    /// Returns the configuration of a connection with frames of this length. If a frame has no room for payload, the
     /// segment is empty.
     pub(crate) fn config(&self, frame: Bytes) -> Config {
         Config {

@@ -14,7 +14,7 @@ const POLL_EVERY: u64 = 256;
 
 /// What a run is told of the flows of a network, which go by number.
 pub trait FlowNetwork {
-    /// Return what a flow is. Asked when it starts.
+    /// Returns what a flow is. Asked when it starts.
     fn flow(&self, number: u32) -> FluidFlow;
 }
 
@@ -176,7 +176,7 @@ impl<'a> FlowLevel<'a> {
         true
     }
 
-    /// Return what became of each flow.
+    /// Returns what became of each flow.
     pub fn passages(&self) -> Vec<Passage> {
         let mut flows = self.flows.clone();
         for load in self.loads.iter() {
@@ -194,7 +194,7 @@ impl<'a> FlowLevel<'a> {
         self.queue.next().is_some() || self.flows.iter().any(loads)
     }
 
-    /// Return the number of starts, ends and completions that others waited for.
+    /// Returns the number of starts, ends and completions that others waited for.
     pub const fn events(&self) -> u64 {
         self.events
     }
