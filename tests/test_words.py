@@ -159,6 +159,11 @@ UNLIKE = {
     "variation of delay": "jitter",
     "fairness between flows": "fairness",
     "dcqn": "dcqcn",
+    "lossy queue": "lossy",
+    "CNP rate": "CNP",
+    "xoff limit": "xoff",
+    "DSCP 26": "DSCP",
+    "PFC priority": "PFC",
 }
 """What people may type besides, and what has to be among the first proposals."""
 

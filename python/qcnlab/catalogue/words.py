@@ -57,8 +57,8 @@ def plain_form(name: str) -> str:
 def nearest(wanted: str, known: Mapping[str, Iterable[str]], most: int = 4) -> list[str]:
     """Return what may be meant by a name that nothing has.
 
-    Slips come first, then what shares words with it, in its names or in what is said of it, then
-    what is spelled like it.
+    Slips come first, then what has a name that stands in it, the longest first, then what shares
+    words with it, in its names or in what is said of it, then what is spelled like it.
 
     Parameters
     ----------
@@ -72,8 +72,8 @@ def nearest(wanted: str, known: Mapping[str, Iterable[str]], most: int = 4) -> l
     Examples
     --------
     >>> known = {"incast": ["many-to-one", "Many senders answer."], "inbox": ["A box."]}
-    >>> nearest("many senders", known), nearest("incsat", known)
-    (['incast'], ['incast'])
+    >>> nearest("many senders", known), nearest("incsat", known), nearest("an incast of 8", known)
+    (['incast'], ['incast'], ['incast'])
     """
     form = plain_form(wanted)
     asked = _roots(form)
@@ -82,15 +82,27 @@ def nearest(wanted: str, known: Mapping[str, Iterable[str]], most: int = 4) -> l
         *names, about = texts
         alike = max(_alike(form, plain_form(name)) for name in (proposal, *names))
         in_names = max((_share(asked, _roots(plain_form(name))) for name in names), default=0.0)
+        # The same words in another order are as good as the name itself.
+        # The last part of a key, such as rate, stands in too many phrases.
+        own = [name for name in names if name != proposal.rpartition(".")[2] or "." not in proposal]
+        held = len(form) if in_names == 1 else _held(form, own)
         in_text = len(asked & _roots(about.lower())) / len(asked) if asked else 0.0
         meant = in_names + in_text / 2
         if alike >= TYPO:
             ranked.append((0, -alike, proposal))
+        elif held:
+            ranked.append((1, -held, proposal))
         elif in_names > 0 or in_text == 1:
-            ranked.append((1, -meant, proposal))
+            ranked.append((2, -meant, proposal))
         elif alike >= ALIKE:
-            ranked.append((2, -alike, proposal))
+            ranked.append((3, -alike, proposal))
     return [proposal for *_, proposal in sorted(ranked)[:most]]
+
+
+def _held(form: str, names: Iterable[str]) -> int:
+    """Return the letters of the longest name that stands in a phrase, 0 if none does."""
+    inside = (plain_form(name) for name in names if f" {plain_form(name)} " in f" {form} ")
+    return max(map(len, inside), default=0)
 
 
 def _alike(one: str, other: str) -> float:
