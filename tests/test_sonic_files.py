@@ -643,6 +643,12 @@ def test_adapters_that_differ_are_told(cli: CommandLine) -> None:
     assert said["scheme"]["rp"] == {"ai_rate": "5 Mb/s"}
     told = "1 adapter with other parameters, three"
     assert lost(report)[told] == "all hosts have one set here: that of one"
+    # Who says less, or the same in other words, says nothing else.
+    for host in ("one", "two"):
+        put(cli, "RPG_AI_RATE_P1 5\nCLAMP_TGT_RATE_P1 False(0)\n", f"{host}.txt")
+    put(cli, "ecn/roce_rp/rpg_ai_rate:5\n", "three.txt")
+    report, _ = imported(cli, ".")
+    assert not any("other parameters" in each for each in lost(report))
 
 
 def test_whose_a_file_is(cli: CommandLine) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from qcnlab.formats.sonic.values import bare
 from qcnlab.printing.text import counted
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def control(fabric: Fabric, unit: int, report: Report) -> tuple[list[str], int |
     sets = Counter(_set(adapter) for adapter in known)
     common = sets.most_common(1)[0][0]
     chosen = next(adapter for adapter in known if _set(adapter) == common)
-    others = [adapter.name for adapter in known if _set(adapter) != common]
+    others = [adapter.name for adapter in known if _differs(adapter, chosen)]
     if others:
         names = ", ".join(others[:SHOWN])
         report.not_modelled.append(
@@ -104,6 +105,14 @@ OF_1024 = 1024
 
 def _set(adapter: Adapter) -> tuple[tuple[str, str], ...]:
     return tuple(sorted((name, value.text) for name, value in adapter.parameters.items()))
+
+
+def _differs(adapter: Adapter, chosen: Adapter) -> bool:
+    """Return whether an adapter says something that another does not; it may say less."""
+    return any(
+        name not in chosen.parameters or bare(chosen.parameters[name].text) != bare(value.text)
+        for name, value in adapter.parameters.items()
+    )
 
 
 def _parameter(adapter: Adapter, name: str, value: Value, unit: int) -> list[str] | None:
