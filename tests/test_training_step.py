@@ -169,6 +169,23 @@ def test_messages_start_when_their_task_begins(tmp_path: Path, seed: int) -> Non
         assert shown <= told["exposed_s"] * (1 + 1e-9)
 
 
+def test_without_packets_waits_have_their_delays_too(tmp_path: Path) -> None:
+    """A step of computation and a ring: at flow level the same waits, in another time."""
+    (tmp_path / "step.toml").write_text(
+        step('compute = "10 us"', f"overlap = true\n{SMALL}", 'compute = "50 us"', SMALL),
+        encoding="utf-8",
+    )
+    training.convert(tmp_path / "step.toml", tmp_path / "made.toml", SETUP, None)
+    scenario = qcnlab.load(tmp_path / "made.toml")
+    result = qcnlab.run(scenario, reps=1, progress=False, flow_level=True)
+    first, *_ = (each["tasks"] for each in result.steps().records())
+    # The second ring begins when 60 us are computed, long after the first has ended.
+    assert first[1]["ended_s"] < 59e-6
+    assert first[3]["began_s"] == pytest.approx(60e-6)
+    starts = [round(each * 1e12) for each in result.flows.to_polars()["start_s"].to_list()]
+    assert starts.count(60_000_000) == 4 and starts.count(10_000_000) == 4
+
+
 def test_a_step_that_did_not_end(cli: CommandLine) -> None:
     (cli.folder / "step.toml").write_text(step('compute = "10 us"', SMALL), encoding="utf-8")
     words = ("--rate", "100 Gb/s", "--delay", "1 us", "-o", "made.toml")
