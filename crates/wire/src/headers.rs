@@ -438,8 +438,8 @@ impl UdpHeader {
     pub(crate) fn octets(&self) -> [u8; 8] {
         let mut octets = [0; 8];
         let words = [self.source_port, self.destination_port, self.length, self.checksum];
-        for (place, word) in octets.chunks_exact_mut(2).zip(words) {
-            place.copy_from_slice(&word.to_be_bytes());
+        for (pair, word) in octets.chunks_exact_mut(2).zip(words) {
+            pair.copy_from_slice(&word.to_be_bytes());
         }
         octets
     }
