@@ -1,4 +1,4 @@
-"""The recipes of CONTRIBUTING.md for a command and a reader, on a copy of the tree.
+"""The recipes of CONTRIBUTING.md for a command, a reader and a chart, on a copy of the tree.
 
 Each recipe is done step by step; what it says checks it must pass then. With one step left out,
 something of that must fail, so that nobody who forgets the step is told that all is well.
@@ -93,6 +93,79 @@ def import_pairs(
     told(pairs.convert(file), as_json)
 '''
 
+CHART = '''"""The figure of stops: how long pause frames stopped each port."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from qcnlab.figures.notebook import ShownFigure
+from qcnlab.figures.plots import SOURCES, style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from qcnlab.runs.recorded import Recorded
+
+
+def stops_figure(result: Recorded) -> Figure:
+    """Draw a bar for each port that was stopped, over all replications."""
+    import polars as pl
+
+    stops = result.pauses.to_polars().with_columns(pl.col("port").cast(pl.String))
+    lasted = pl.col("until_s") - pl.col("time_s")
+    total = stops.group_by("port").agg((lasted.sum() * 1e3).alias("ms")).sort("ms", "port")
+    with style():
+        figure = ShownFigure(figsize=(6.4, 3.2), layout="constrained")
+        axes = figure.subplots()
+        axes.barh(total["port"].to_list(), total["ms"].to_list(), color=SOURCES[0])
+        axes.set_xlabel("stopped, ms")
+    return figure
+'''
+METHOD = '''    def plot_stops(self) -> Figure:
+        """Draw how long pause frames stopped each port, over all replications.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            A bar for each port that was stopped.
+        """
+        from qcnlab.figures.stops import stops_figure
+
+        return stops_figure(self)
+
+'''
+REDRAWN = """        if out is None and len(result.pauses):
+            figure = result.plot_stops()
+            printed(figure, style)
+            drawn += [save(figure, folder / f"stops{suffix}") for suffix in (".svg", ".png")]
+"""
+CHARTED = '''"""The figure of stops."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import qcnlab
+from qcnlab.commands.redraw import redraw
+from test_deadlock import RING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_stops_of_a_ring_are_drawn_and_drawn_again(tmp_path: Path) -> None:
+    result = qcnlab.run(qcnlab.Scenario.from_toml(RING), reps=1)
+    bars = result.plot_stops().axes[0].patches
+    stops = result.pauses.to_polars()
+    lasted_ms = float((stops["until_s"] - stops["time_s"]).sum()) * 1e3
+    assert sum(bar.get_width() for bar in bars) == pytest.approx(lasted_ms)
+    result.save(tmp_path / "run")
+    assert tmp_path / "run/stops.svg" in redraw(tmp_path / "run", None)
+'''
+
 
 @dataclass(frozen=True)
 class Step:
@@ -103,10 +176,15 @@ class Step:
     before: str = ""
     after: str = ""
 
+    @property
+    def is_new(self) -> bool:
+        """Whether the file is new."""
+        return not self.before and not self.after
+
     def do(self, root: Path) -> None:
         """Change the file below `root`."""
         path = root / self.file
-        if not self.before and not self.after:
+        if self.is_new:
             assert not path.exists()
             path.write_text(self.text, encoding="utf-8")
             return
@@ -162,6 +240,19 @@ NEW_READER = {
         before='    ("live run"',
     ),
 }
+NEW_CHART = {
+    "module": Step("python/qcnlab/figures/stops.py", CHART),
+    "method": Step("python/qcnlab/results/result.py", METHOD, before="    def save(self, folder"),
+    "redraw": Step("python/qcnlab/commands/redraw.py", REDRAWN, before="        return drawn\n"),
+    "layer": Step("pyproject.toml", "stops | ", before="collectives | completion | deadlock"),
+    "test": Step("tests/test_stops.py", CHARTED),
+}
+RECIPES = {
+    "command": (NEW_COMMAND, "hosts"),
+    "reader": (NEW_READER, "pairs"),
+    "chart": (NEW_CHART, "stops"),
+}
+"""The steps of each, and the word that its tests have in their names."""
 CHECKS = (
     "tests/test_startup.py::test_the_list_of_commands_says_what_each_of_them_does",
     "tests/test_startup.py::test_each_command_is_listed_once_and_found",
@@ -193,7 +284,8 @@ def faults(root: Path, word: str) -> str:
     chosen = f"{word} or test_the_list or test_each or test_every"
     linter = [str(Path(sys.executable).with_name("lint-imports")), "--no-logo", "--no-cache"]
     said = ""
-    for command in ([*tests, chosen, *CHECKS], linter):
+    own = [f"tests/test_{word}.py"] if (root / f"tests/test_{word}.py").exists() else []
+    for command in ([*tests, chosen, *CHECKS, *own], linter):
         done = subprocess.run(
             command, cwd=root, env=environment, capture_output=True, text=True, check=False
         )
@@ -202,15 +294,14 @@ def faults(root: Path, word: str) -> str:
     return said
 
 
-@pytest.mark.parametrize(
-    ("recipe", "word"), [(NEW_COMMAND, "hosts"), (NEW_READER, "pairs")], ids=["command", "reader"]
-)
+@pytest.mark.parametrize(("recipe", "word"), RECIPES.values(), ids=RECIPES)
 def test_a_recipe_done_step_by_step_passes_what_it_names(
     copy: Path, recipe: dict[str, Step], word: str
 ) -> None:
     for step in recipe.values():
         step.do(copy)
-        assert Path(step.file).name in CONTRIBUTING or step.text in (COMMAND, READER)
+        path = Path(step.file)
+        assert path.name in CONTRIBUTING or (step.is_new and str(path.parent) in CONTRIBUTING)
     assert faults(copy, word) == ""
 
 
@@ -218,8 +309,9 @@ def test_a_recipe_done_step_by_step_passes_what_it_names(
     ("recipe", "word", "left_out"),
     [
         (recipe, word, name)
-        for recipe, word in ((NEW_COMMAND, "hosts"), (NEW_READER, "pairs"))
+        for recipe, word in RECIPES.values()
         for name in recipe
+        if name != "test"
     ],
 )
 def test_a_step_left_out_is_noticed(
