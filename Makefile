@@ -7,9 +7,12 @@ CORE   := python/qcnlab/_core.abi3.so
 # Folders are listed too, so that a removed file is noticed.
 SOURCES := $(shell find crates scenarios Cargo.toml Cargo.lock pyproject.toml 2>/dev/null)
 
+# Systems whose libraries rustup has; live runs need Linux, and their crate is empty there.
+ELSEWHERE := aarch64-apple-darwin x86_64-pc-windows-msvc
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-long test-all extras test-browser validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth bench-lab bench-sweeps bench-start bench-live bench-live-decks bench-live-limiters gate bless release-check fuzz fuzz-live mutants unseen-values new-scheme docs gallery site lab lint wheel wheel-test wheel-here audit clean
+.PHONY: help demo test test-long test-all extras test-browser validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth bench-lab bench-sweeps bench-start bench-live bench-live-decks bench-live-limiters gate bless release-check check-elsewhere fuzz fuzz-live mutants unseen-values new-scheme docs gallery site lab lint wheel wheel-test wheel-here audit clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -100,7 +103,11 @@ bless: $(CORE) ## generate again what is generated, and say what has changed (AR
 
 release-check: $(CORE) $(VENV)/.tools ## check all that a release needs: files built for it, tests, lint, gate, book, licences, wheel (hours)
 	@$(BIN)/python tests/release_check.py
-	$(MAKE) test-all lint gate validate audit wheel wheel-test
+	$(MAKE) test-all lint gate validate check-elsewhere audit wheel wheel-test
+
+check-elsewhere: ## check that the workspace compiles for macOS and Windows (needs rustup, which gets their libraries)
+	rustup target add $(ELSEWHERE)
+	$(foreach system,$(ELSEWHERE),cargo check --workspace --target $(system) &&) true
 
 fuzz: ## fuzz each frame format, guided by coverage (ARGS="--runs 1000000 cnm"; needs g++)
 	@nice -n 19 crates/wire/fuzz/run.sh $(ARGS)

@@ -60,7 +60,7 @@ with tempfile.TemporaryDirectory() as folder:
 
     replay = qcnlab.Scenario.from_toml(NETWORK + REPLAY, str(here / "replay.toml"))
     [held] = replay.captures()
-    print(f"{held['flows']} flows, {held['frames']:,} frames, {held['octets']:,} octets")
+    print(f"{held.flows} flows, {held.frames:,} frames, {held.octets:,} octets")
     again, _ = run_captured(replay, Capture("switch->sink"), here / "again.pcapng", reps=1)
     before, after = arrivals(here / "first.pcapng"), arrivals(here / "again.pcapng")
 

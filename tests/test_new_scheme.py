@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT
+from crate_copies import copy_crates
 
 SCRIPT = "crates/schemes/template/new_scheme.py"
 SOURCE = "crates/schemes/src"
@@ -26,15 +27,8 @@ FILES = {
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """The crates without what only the law tests need, so that they build in seconds."""
-    for folder in ("crates/units", "crates/schemes", "docs/reference"):
-        shutil.copytree(ROOT / folder, tmp_path / folder)
-    for file in ("Cargo.lock", "rustfmt.toml"):
-        shutil.copy(ROOT / file, tmp_path)
-    lines = (ROOT / "Cargo.toml").read_text().splitlines()
-    kept = [line for line in lines if not line.startswith(("members", "default-members"))]
-    members = 'members = ["crates/units", "crates/schemes"]'
-    manifest = "\n".join(kept).replace("[workspace]\n", f"[workspace]\n{members}\n", 1)
-    (tmp_path / "Cargo.toml").write_text(manifest.partition("[profile")[0])
+    copy_crates(tmp_path, ("units", "schemes"))
+    shutil.copytree(ROOT / "docs/reference", tmp_path / "docs/reference")
     crate = tmp_path / "crates/schemes/Cargo.toml"
     crate.write_text(crate.read_text().replace("proptest.workspace = true\n", ""))
     return tmp_path

@@ -62,10 +62,10 @@ def test_a_sweep_over_a_replay(replayed: Path, cli: CommandLine, tmp_path: Path)
 def test_what_a_capture_holds(replayed: Path) -> None:
     scenario = qcnlab.load(replayed / "replay.toml")
     [held] = scenario.captures()
-    assert held["file"] == str(replayed / "runs/hotspot/capture.pcapng")
-    assert held["flows"] == 2
-    assert [row["host"] for row in held["hosts"]] == ["source1", "sink", "source2"]
-    assert qcnlab.load("og-hotspot-2src-10g-to-500m-rtt10us").captures() == []
+    assert held.file == str(replayed / "runs/hotspot/capture.pcapng")
+    assert held.flows == 2
+    assert [row.host for row in held.hosts] == ["source1", "sink", "source2"]
+    assert qcnlab.load("og-hotspot-2src-10g-to-500m-rtt10us").captures() == ()
 
 
 def test_a_capture_that_is_cut_is_refused(replayed: Path, cli: CommandLine, tmp_path: Path) -> None:

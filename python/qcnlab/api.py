@@ -13,6 +13,7 @@ from qcnlab import _core
 from qcnlab.errors import ScenarioError, scenario_error
 from qcnlab.records import read
 from qcnlab.runs.contention import CongestedPort
+from qcnlab.runs.replayed import ReplayedCapture
 from qcnlab.values import MOST_JOBS, MOST_REPS, MOST_SEED, plain, within
 
 if TYPE_CHECKING:
@@ -232,20 +233,17 @@ class Scenario:
         """
         return self._core.thresholds()
 
-    def captures(self) -> list[dict[str, Any]]:
+    def captures(self) -> tuple[ReplayedCapture, ...]:
         """Return what the captures hold that the scenario replays.
 
         Returns
         -------
-        list of dict
-            For each: ``entry`` of the traffic, ``file``, ``sha256``, ``file_bytes``, and
-            ``frames_read``; of what is replayed ``flows``, ``frames``, ``octets``, ``duration_s``
-            in time of the capture, ``ends_s`` in time of the run, and ``beyond_run`` if the run
-            ends before; ``passed_over`` in words; ``out_of_order`` frames and by how much,
-            ``out_of_order_s``; ``hosts``, the first thousand addresses with their hosts.
+        tuple of ReplayedCapture
+            For each its entry of the traffic, file and checksum, what is replayed and when it ends,
+            what is passed over, and the hosts that stand for its addresses.
         """
-        captures: list[dict[str, Any]] = json.loads(self._core.captures())
-        return captures
+        answer = json.loads(self._core.captures())
+        return read(tuple[ReplayedCapture, ...], answer, "the core's answer")
 
     def bottleneck(self) -> CongestedPort:
         """Return the one port that the scenario congests, and its contenders; no run is made.

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from qcnlab.api import Scenario
+    from qcnlab.runs.replayed import ReplayedCapture
 
 KEPT = ("headers", "all")
 """How much of a frame a capture keeps."""
@@ -277,12 +278,12 @@ def _quanta(quanta: int | dict[str, int] | None) -> str:
     return _cell(quanta)
 
 
-def held(capture: dict[str, Any], hosts: int = MOST_HOSTS) -> list[str]:
+def held(capture: ReplayedCapture, hosts: int = MOST_HOSTS) -> list[str]:
     """Return as lines what a capture holds that is replayed, with so many addresses.
 
     Parameters
     ----------
-    capture : dict
+    capture : ReplayedCapture
         One of `Scenario.captures`.
     hosts : int, optional
         How many addresses are told with their hosts.
@@ -292,22 +293,22 @@ def held(capture: dict[str, Any], hosts: int = MOST_HOSTS) -> list[str]:
     list of str
         The lines, the first one with the file.
     """
-    flows, frames = text.counted(capture["flows"], "flow"), text.counted(capture["frames"], "frame")
-    octets, lasts = text.octets(capture["octets"]), text.duration(capture["duration_s"])
+    flows, frames = text.counted(capture.flows, "flow"), text.counted(capture.frames, "frame")
+    octets, lasts = text.octets(capture.octets), text.duration(capture.duration_s)
     words = [f"{flows}, {frames}, {octets} in {lasts}"]
-    if capture["beyond_run"]:
-        ends = text.duration(capture["ends_s"])
+    if capture.beyond_run:
+        ends = text.duration(capture.ends_s)
         words.append(f"the last frame would be sent at {ends}, after the end of the run")
-    if capture["passed_over"]:
-        reasons = ", ".join(capture["passed_over"])
-        words.append(f"of {capture['frames_read']:,} frames in the file, not sent: {reasons}")
-    if capture["out_of_order"]:
-        late = text.counted(capture["out_of_order"], "frame")
-        most = text.duration(capture["out_of_order_s"])
+    if capture.passed_over:
+        reasons = ", ".join(capture.passed_over)
+        words.append(f"of {capture.frames_read:,} frames in the file, not sent: {reasons}")
+    if capture.out_of_order:
+        late = text.counted(capture.out_of_order, "frame")
+        most = text.duration(capture.out_of_order_s)
         words.append(f"{late} out of order by {most} at most, sent with the frame before")
-    known = [f"{row['address']} is {row['host']}" for row in capture["hosts"]]
+    known = [f"{row.address} is {row.host}" for row in capture.hosts]
     more = f" and {len(known) - hosts} more" if len(known) > hosts else ""
     words.append(", ".join(known[:hosts]) + more)
-    words.append(f"sha256 {capture['sha256']}")
-    replays = f"traffic.{capture['entry']} replays {capture['file']}"
+    words.append(f"sha256 {capture.sha256}")
+    replays = f"traffic.{capture.entry} replays {capture.file}"
     return [replays, *(f"  {line}" for line in words)]

@@ -13,22 +13,22 @@ use serde_json::{Value, json};
 /// The label of a run outside the limits.
 pub const INVALID: &str = "INVALID TIMING";
 
-/// The limits.
+/// What a run may measure of itself at most, for its timing to be valid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// Of the lateness of 99 % of frames, in times of a full frame at the fastest link.
+    /// The lateness that 99 % of frames stay below, in times that a full frame takes on the fastest link.
     pub late_99_frames: f64,
-    /// Of the lateness of 99.9 % of frames, as a share of the time that the set point's octets take at that rate.
+    /// The lateness that 99.9 % of frames stay below, in times that the set point's octets take on that link.
     pub late_999_set_points: f64,
-    /// Of the longest time that a loop did not look when it should have: octets that the fastest link sends in it.
+    /// The longest time between two looks of an event loop, as octets that the fastest link sends in it.
     pub gap_octets: Bytes,
-    /// No scale allows a longer one: the least of the kernel's timers that act in a run, that of delayed acknowledgements.
+    /// The same in time, whatever the link's rate: the kernel's shortest timer in a run, that of delayed acknowledgements.
     pub gap_most: Span,
-    /// Of the CPU that all loops take; they share one core.
+    /// The share of one core that all loops take together.
     pub cpu_share: f64,
-    /// Of the time that a hypervisor took from this machine.
+    /// The share of CPU time that a hypervisor took from this machine.
     pub steal_share: f64,
-    /// Of a run's time, what its clock stood still. No stop may be longer than `gap_most`.
+    /// The share of a run's time for which its clock stood still. No single stop may be longer than `gap_most`.
     pub stopped_share: f64,
 }
 
@@ -43,24 +43,24 @@ pub const LIMITS: Limits = Limits {
     stopped_share: 0.01,
 };
 
-/// What a run is held against.
+/// The times of a run that its lateness is measured in.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Scales {
     /// Time of a full frame on the fastest link, us.
     pub(crate) frame_us: f64,
-    /// Time of the set point's octets on it, us; of 33 KB for schemes without one.
+    /// Time of the set point's octets on the fastest link, us; of 33 KB for schemes without a set point.
     pub(crate) set_point_us: f64,
-    /// The longest time that a loop may not look.
+    /// The longest time between two looks of a loop.
     pub(crate) gap: Span,
 }
 
-/// The rate of the fastest link.
+/// Returns the rate of the fastest link.
 pub(crate) fn fastest(plan: &Plan) -> BitRate {
     let fastest = plan.ports.iter().map(|port| port.rate).max_by_key(|rate| rate.get());
     fastest.unwrap_or_else(|| unreachable!("a plan has ports"))
 }
 
-/// The longest time that a loop may not look, and as late as a limiter still makes good what it lost.
+/// Returns the longest time between two looks of a loop. A limiter that is late by no more sends what it owes.
 pub(crate) fn longest_gap(fastest: BitRate) -> Span {
     fastest.time_for_rounded_up(LIMITS.gap_octets).min(LIMITS.gap_most)
 }
@@ -73,7 +73,7 @@ pub(crate) struct ClockStops {
 }
 
 impl ClockStops {
-    /// Of the time that the run took by the machine's clock.
+    /// Returns the share of the run's time, by the machine's clock, for which its own clock stood still.
     fn share(&self) -> f64 {
         let stopped = self.stopped.total_ns as f64;
         stopped / (self.end.ps() as f64 / 1000.0 + stopped).max(1.0)

@@ -1,4 +1,4 @@
-//! What has to be made anew where a scenario differs in one table from another one that was checked.
+//! What has to be made again when one table of a scenario that was checked is changed.
 
 use super::arrivals::Offered;
 use super::devices::{Pause, PauseKind};
@@ -6,10 +6,10 @@ use super::shapes::{Links, Star, Topology};
 use super::transport::Transport;
 use super::types::{Scenario, Traffic};
 
-/// What has to be made anew for a scenario that differs from one that was checked.
+/// How much of a checked scenario has to be made again after a change, from nothing to everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Recheck {
-    /// Nothing: the times, which are always compared, are all that can contradict each other otherwise.
+    /// Nothing. Times are compared with each other after every change.
     Nothing,
     /// The checks. What follows from the tables is the same.
     Checks,
@@ -34,9 +34,11 @@ fn keeps_headroom(scenario: &Scenario) -> bool {
     scenario.pauses.iter().any(stops) || !scenario.shared_buffers.is_empty()
 }
 
-/// What other pauses have made anew. Where they bring the first headroom, the links of a graph may have got other delays
-/// while nobody asked for them. A shared buffer begins at no point of a grid: no value of a key takes its table away, so that
-/// all points have it or none.
+/// Returns what other `[[pause]]` tables make necessary, and puts them into the scenario.
+///
+/// Pauses alone change plans. If they are the first that need headroom, and the network is a graph, the network is made again:
+/// while nothing needed headroom, a change of its links' delays was let pass ([`of_links`]). Shared buffers are not looked at,
+/// because no value of a key adds or removes their table.
 pub(super) fn of_pauses(scenario: &mut Scenario, pauses: Vec<Pause>) -> Recheck {
     let before = keeps_headroom(scenario);
     scenario.pauses = pauses;
@@ -44,8 +46,9 @@ pub(super) fn of_pauses(scenario: &mut Scenario, pauses: Vec<Pause>) -> Recheck 
     if begins { Recheck::Network } else { Recheck::Plans }
 }
 
-/// Propagation delays are asked for by headroom alone; the built-in bottleneck's buffer and the overhead of frames by
-/// checks.
+/// Returns what another topology makes necessary.
+///
+/// Propagation delays matter for headroom alone, the buffer of a star's bottleneck and the overhead of frames for checks alone.
 pub(super) fn of_topology(scenario: &Scenario, topology: &Topology) -> Recheck {
     let before = &scenario.topology;
     if before == topology {
@@ -68,7 +71,7 @@ pub(super) fn of_topology(scenario: &Scenario, topology: &Topology) -> Recheck {
     }
 }
 
-/// As for a topology: delays are asked for by headroom alone.
+/// Returns what other `[[link]]` tables make necessary. Their delays, too, matter for headroom alone.
 pub(super) fn of_links(scenario: &Scenario, links: &[Links]) -> Recheck {
     let moved = |(before, now): (&Links, &Links)| Links { delay: now.delay, ..before.clone() } == *now;
     let kept = scenario.links.iter().zip(links).all(|(before, now)| before.delay.is_some() == now.delay.is_some());
@@ -76,7 +79,10 @@ pub(super) fn of_links(scenario: &Scenario, links: &[Links]) -> Recheck {
     if same && !keeps_headroom(scenario) { Recheck::Nothing } else { Recheck::Network }
 }
 
-/// The length of frames is asked for by checks, and by what counts in longest frames.
+/// Returns what other `[[traffic]]` tables make necessary.
+///
+/// The length of the frames of endless flows without transport matters for checks; where a buffer has headroom or classes have
+/// weights, which are counted in longest frames, for plans as well.
 pub(super) fn of_traffic(scenario: &Scenario, traffic: &[Traffic]) -> Recheck {
     let counts_frames = keeps_headroom(scenario) || scenario.switches.iter().any(|switch| switch.weights.is_some());
     let plain = |traffic: &Traffic| {

@@ -25,7 +25,7 @@ type Check = fn(&[u8]) -> bool;
 fn inputs_of_the_fuzzer() {
     let kept =
         std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus.txt")).expect("it is there");
-    let formats: [(&str, Check); 10] = [
+    let formats: &[(&str, Check)] = &[
         ("vlan", |octets| identity::<VlanTag>(octets)),
         ("cn_tag", |octets| identity::<CnTag>(octets)),
         ("cnm", |octets| identity::<Cnm>(octets)),
@@ -37,7 +37,7 @@ fn inputs_of_the_fuzzer() {
         ("scheme_message", |octets| identity::<SchemeMessage>(octets)),
         ("frame", |octets| identity::<Frame>(octets)),
     ];
-    for (format, check) in formats {
+    for &(format, check) in formats {
         let lines = kept.lines().filter_map(|line| line.split_once(' ')).filter(|(name, _)| *name == format);
         let decoded = lines.filter(|(_, text)| check(&octets(text))).count();
         assert!(decoded > 0, "no input of {format} decodes");

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from qcnlab.cli import shell_words
+from qcnlab.records import Record
 from qcnlab.values import MOST_JOBS, MOST_REPS, MOST_SEED
 
 if TYPE_CHECKING:
@@ -89,9 +90,9 @@ Seed = Annotated[
 
 
 def print_json(value: object) -> None:
-    """Print `value` as indented JSON, escaped where stdout has no Unicode."""
+    """Print `value`, with its records, as indented JSON, escaped where stdout has no Unicode."""
     unicode = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().startswith("utf")
-    print(json.dumps(value, indent=2, ensure_ascii=not unicode))
+    print(json.dumps(value, indent=2, ensure_ascii=not unicode, default=Record.to_dict))
 
 
 def warn(scenario: Scenario) -> None:

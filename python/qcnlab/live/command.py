@@ -6,12 +6,17 @@ import json
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from qcnlab.cli.options import Changes, File, Json, Seed, print_json
 from qcnlab.printing import text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from qcnlab.live.running import Finding
 
 app = typer.Typer(
     help="Run scenarios on real frames, on Linux.\n\n"
@@ -54,7 +59,7 @@ def doctor(as_json: Json = False) -> None:
 
     machine = examine()
     if as_json:
-        print_json({"able": machine.able, "findings": machine.findings})
+        print_json(machine.to_dict())
     else:
         print(doctor_text(machine.findings))
         can = "This machine can run scenarios live."
@@ -63,13 +68,13 @@ def doctor(as_json: Json = False) -> None:
         raise typer.Exit(2)
 
 
-def doctor_text(findings: list[dict[str, Any]]) -> str:
+def doctor_text(findings: Sequence[Finding]) -> str:
     """Return the findings as a table: what, whether it works, and what was said or what to do."""
     rows = []
     for each in findings:
-        verdict = "yes" if each["works"] else ("NO" if each["needed"] else "no")
-        said = each["said"] if each["works"] else f"{each['said']}; {each['remedy']}"
-        rows.append((each["what"], verdict, said))
+        verdict = "yes" if each.works else ("NO" if each.needed else "no")
+        said = each.said if each.works else f"{each.said}; {each.remedy}"
+        rows.append((each.what, verdict, said))
     return text.table(("what", "works", "found"), rows, left=3)
 
 

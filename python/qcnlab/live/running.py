@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from qcnlab import _core
 from qcnlab.api import Scenario
 from qcnlab.printing.progress import Bar
+from qcnlab.records import Record, read
 from qcnlab.results.result import Result, from_outcome
 from qcnlab.values import MOST_SEED, within
 
@@ -30,21 +31,41 @@ SNAP = 160
 """Octets of each frame that a capture keeps: all of a CNM, and the headers of data."""
 
 
-@dataclass(frozen=True)
-class Doctor:
+@dataclass(frozen=True, slots=True)
+class Finding(Record):
+    """Something that live runs need or can use, and whether it works.
+
+    Attributes
+    ----------
+    what, said : str
+        What was tried, and what the machine said.
+    needed, works : bool
+        Whether no live run goes without it, and whether it works.
+    remedy : str
+        What to do where it does not work.
+    """
+
+    what: str
+    needed: bool
+    works: bool
+    said: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Doctor(Record):
     """What a machine can do of live runs.
 
     Attributes
     ----------
     able : bool
         Whether it can run them at all.
-    findings : list of dict
-        `what` was tried, whether it is `needed`, whether it `works`, what was `said`, and the
-        `remedy` where it does not work.
+    findings : tuple of Finding
+        What was tried.
     """
 
     able: bool
-    findings: list[dict[str, Any]]
+    findings: tuple[Finding, ...]
 
 
 def examine() -> Doctor:
@@ -57,8 +78,7 @@ def examine() -> Doctor:
     Doctor
         What was found.
     """
-    told = json.loads(_core.live_doctor())
-    return Doctor(told["able"], told["findings"])
+    return read(Doctor, json.loads(_core.live_doctor()), "the core's answer")
 
 
 def slowed(scenario: Scenario, scale: int = SCALE) -> Scenario:
