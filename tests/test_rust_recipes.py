@@ -17,7 +17,7 @@ from conftest import ROOT
 from crate_copies import copy_crates
 from test_recipes import CONTRIBUTING, Step
 
-PLACE = ROOT / "target/recipes"
+RECIPES_FOLDER = ROOT / "target/recipes"
 """The copy, and what cargo makes of it."""
 CRATES = ("units", "wire", "capture", "schemes", "fluid", "shares", "network")
 """The crates that these recipes change, and those that they need."""
@@ -285,7 +285,7 @@ LEFT_OUT = (
 @pytest.fixture
 def copy() -> Path:
     """The crates that recipes change, as they are; files that did not change keep their times."""
-    tree = PLACE / "tree"
+    tree = RECIPES_FOLDER / "tree"
     shutil.rmtree(tree, ignore_errors=True)
     copy_crates(tree, CRATES)
     return tree
@@ -296,7 +296,7 @@ def cargo_says(tree: Path, words: tuple[str, ...]) -> subprocess.CompletedProces
     return subprocess.run(
         ["cargo", "test", "--offline", *words],
         cwd=tree,
-        env={**os.environ, "CARGO_TARGET_DIR": str(PLACE / "target")},
+        env={**os.environ, "CARGO_TARGET_DIR": str(RECIPES_FOLDER / "target")},
         capture_output=True,
         text=True,
         check=False,

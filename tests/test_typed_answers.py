@@ -13,7 +13,7 @@ from pathlib import Path
 
 from conftest import ROOT
 
-LOOSE = 232
+LOOSE = 228
 """Lines with `dict[str, Any]` in the package. Lower it when there are fewer; never raise it."""
 WRITTEN = re.compile(r"\bdict\[str, Any\]")
 
