@@ -73,7 +73,7 @@ impl<R: Read> Source<R> {
 mod tests {
     use super::*;
 
-    /// Gives `octets`, at most so many at a time.
+    /// Hands out `octets`, at most so many at a time.
     struct Drip {
         octets: Vec<u8>,
         at_a_time: usize,

@@ -10,7 +10,7 @@ static MEMORY: PeakAlloc = PeakAlloc;
 
 const FRAME: [u8; 1514] = [0xAB; 1514];
 
-/// Gives `head`, and then `block` so many times, at most `step` octets at a time.
+/// Hands out `head`, and then `block` so many times, at most `step` octets at a time.
 struct Repeated {
     head: Vec<u8>,
     block: Vec<u8>,

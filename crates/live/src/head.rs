@@ -103,7 +103,7 @@ pub(crate) fn with_tags(octets: &[u8], tag: VlanTag, cn_tag: Option<CnTag>) -> V
     tagged
 }
 
-/// Gives a frame another priority; one without an 802.1Q tag gets a tag of `vlan` for that.
+/// Sets another priority in a frame; one without an 802.1Q tag gets a tag of `vlan` for that.
 pub(crate) fn set_priority(octets: &mut Vec<u8>, head: &Head, priority: u8, vlan: u16) {
     match head.c_tag {
         Some(_) => octets[14] = octets[14] & 0x1F | (priority & 7) << 5,

@@ -197,7 +197,7 @@ impl Links {
         self.ask(message, &format!("set {name} up"))
     }
 
-    /// Gives an interface an IPv4 address in a network of `prefix` bits.
+    /// Sets an interface's IPv4 address, in a network of `prefix` bits.
     pub(crate) fn add_address(&self, name: &str, address: [u8; 4], prefix: u8) -> Result<(), SysError> {
         let mut fixed = [0; 8];
         fixed[0] = libc::AF_INET as u8;

@@ -197,7 +197,7 @@ fn host_named(plan: &Plan, layout: &Layout, name: &str) -> Result<u32, LiveError
     })
 }
 
-/// Gives the namespaces names, and tells `to` of them.
+/// Names the namespaces, and tells `to` of them.
 fn name_all(
     plan: &Plan,
     layout: &Layout,

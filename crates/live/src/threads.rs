@@ -130,7 +130,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Gives the calling thread the best scheduling there is, on the CPU of the run.
+    /// Sets the best scheduling there is for the calling thread, on the CPU of the run.
     ///
     /// All threads share one CPU: a real-time thread that is woken on another one may wait there for the kernel's next
     /// tick, 4 ms at 250 Hz, while an ordinary thread runs on.

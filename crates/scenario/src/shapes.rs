@@ -225,7 +225,7 @@ impl Topology {
         self
     }
 
-    /// Gives the links of its network, which is no graph's, the propagation delays of this topology.
+    /// Sets the propagation delays of this topology for the links of its network, which is no graph's.
     pub(super) fn set_delays(&self, network: &mut Network) {
         let Network { nodes, links } = network;
         let (of_hosts, of_trunks) = match self {

@@ -24,7 +24,7 @@ fn star(senders: u32) -> Net {
     net
 }
 
-/// Gives every switch a shared buffer: alpha an eighth for each group.
+/// Sets up, for every switch, a shared buffer: alpha an eighth for each group.
 fn share(net: &mut Net, switch: &str, shared: u64, headroom: u64) {
     let switch = net.node(switch);
     let leads = |port: &&(u32, u32)| port.1 == switch;

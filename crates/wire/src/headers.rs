@@ -10,12 +10,12 @@ use std::ops::{Deref, DerefMut};
 pub struct IpDscp(u8);
 
 impl IpDscp {
-    /// Return the code point; `None` above 63.
+    /// Returns the code point; `None` above 63.
     pub const fn try_new(value: u8) -> Option<IpDscp> {
         if value < 64 { Some(IpDscp(value)) } else { None }
     }
 
-    /// Return its number.
+    /// Returns its number.
     pub const fn value(self) -> u8 {
         self.0
     }
@@ -35,12 +35,12 @@ impl IpEcn {
     /// Congestion experienced.
     pub const THREE: IpEcn = IpEcn(3);
 
-    /// Return the code point; `None` above 3.
+    /// Returns the code point; `None` above 3.
     pub const fn try_new(value: u8) -> Option<IpEcn> {
         if value < 4 { Some(IpEcn(value)) } else { None }
     }
 
-    /// Return its number.
+    /// Returns its number.
     pub const fn value(self) -> u8 {
         self.0
     }
@@ -62,12 +62,12 @@ impl IpNumber {
 pub struct IpFragOffset(u16);
 
 impl IpFragOffset {
-    /// Return the offset; `None` above 8191.
+    /// Returns the offset; `None` above 8191.
     pub const fn try_new(value: u16) -> Option<IpFragOffset> {
         if value < 1 << 13 { Some(IpFragOffset(value)) } else { None }
     }
 
-    /// Return it in units of 8 octets.
+    /// Returns it in units of 8 octets.
     pub const fn value(self) -> u16 {
         self.0
     }
@@ -83,14 +83,14 @@ pub struct HeaderOptions {
 impl HeaderOptions {
     const NONE: HeaderOptions = HeaderOptions { octets: [0; 40], len: 0 };
 
-    /// Return options of these octets; `None` if they are no whole words, or more than 10.
+    /// Returns options of these octets; `None` if they are no whole words, or more than 10.
     pub fn try_new(octets: &[u8]) -> Option<HeaderOptions> {
         let mut options = HeaderOptions { len: u8::try_from(octets.len()).ok()?, ..HeaderOptions::NONE };
         options.octets.get_mut(..octets.len())?.copy_from_slice(octets);
         octets.len().is_multiple_of(4).then_some(options)
     }
 
-    /// Return their octets.
+    /// Returns their octets.
     pub fn as_slice(&self) -> &[u8] {
         &self.octets[..usize::from(self.len)]
     }
@@ -216,7 +216,7 @@ impl Ipv4Header {
     /// Octets of the longest.
     pub const MAX_LEN: usize = 60;
 
-    /// Return its octets, options included.
+    /// Returns its octets, options included.
     pub fn header_len(&self) -> usize {
         20 + usize::from(self.options.len)
     }
@@ -252,7 +252,7 @@ impl Ipv4Header {
         HeaderOctets::new(fixed, &self.options)
     }
 
-    /// Return the checksum that the header has to have.
+    /// Returns the checksum that the header has to have.
     pub fn calc_header_checksum(&self) -> u16 {
         checksum(&[&Ipv4Header { header_checksum: 0, ..self.clone() }.octets()])
     }
@@ -347,12 +347,12 @@ pub struct TcpHeader {
 }
 
 impl TcpHeader {
-    /// Return a header with no flag set.
+    /// Returns a header with no flag set.
     pub fn new(source_port: u16, destination_port: u16, sequence_number: u32, window_size: u16) -> TcpHeader {
         TcpHeader { source_port, destination_port, sequence_number, window_size, ..TcpHeader::default() }
     }
 
-    /// Return its octets, options included.
+    /// Returns its octets, options included.
     pub fn header_len(&self) -> usize {
         20 + usize::from(self.options.len)
     }

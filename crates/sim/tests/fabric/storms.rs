@@ -112,7 +112,7 @@ fn a_watchdog_sends_what_a_storm_holds_up() {
     assert_eq!(done.counters.watchdog_drops, 0);
 }
 
-/// Gives each switch of the ring a watchdog that drops.
+/// Sets up, for each switch of the ring, a watchdog that drops.
 fn give_watchdogs(net: &mut Net, detect: Span) {
     let plan =
         WatchdogPlan { detect, restore: Span::from_us(100), poll: Span::from_us(50), action: WatchdogAction::Drop };

@@ -61,7 +61,7 @@ pub fn assign(
     each.collect()
 }
 
-/// Gives hosts to addresses in the order in which they appear. An address that sends gets the next of the senders, one
+/// Assigns hosts to addresses in the order in which they appear. An address that sends gets the next of the senders, one
 /// that receives the next of the receivers, beginning again when all have one. An address that does both keeps its host
 /// if that may do both.
 struct InTurn<'a> {

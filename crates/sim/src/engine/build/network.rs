@@ -150,7 +150,7 @@ fn routes(plan: &Plan) -> (Routes, IdVec<SinkId, Vec<FlowId>>) {
 }
 
 impl Network {
-    /// Gives priority queues to each port that something can pause, that carries several classes, or from which a
+    /// Sets priority queues up for each port that something can pause, that carries several classes, or from which a
     /// departure frees a buffer.
     fn add_priority_queues(&mut self, plan: &Plan, classes: &IdVec<PortId, u8>) {
         let storming = plan.storming_ports();
@@ -186,7 +186,7 @@ impl Network {
         }
     }
 
-    /// Gives an input buffer to each link into a node that counts what it holds.
+    /// Sets an input buffer up for each link into a node that counts what it holds.
     fn add_inputs(&mut self, plan: &Plan, classes: &IdVec<PortId, u8>) {
         let mut inputs_of = vec![0; plan.nodes.len()];
         for (id, port) in self.ports.ids().zip(&plan.ports) {
@@ -200,7 +200,7 @@ impl Network {
         }
     }
 
-    /// Gives a shared buffer to each node that has one.
+    /// Sets a shared buffer up for each node that has one.
     fn add_shared_buffers(&mut self, plan: &Plan) {
         for (node, planned) in self.nodes.ids().zip(&plan.nodes) {
             let Some(shared) = &planned.shared_buffer else { continue };
@@ -221,7 +221,7 @@ impl Network {
         }
     }
 
-    /// Gives a congestion point to each watched queue: that of a first-in first-out port, or of each controlled class.
+    /// Sets a congestion point up for each watched queue: that of a first-in first-out port, or of each controlled class.
     fn add_cps(&mut self, plan: &Plan, classes: &IdVec<PortId, u8>) {
         if !plan.scheme.has_congestion_points() {
             return;
@@ -254,7 +254,7 @@ impl Network {
         }
     }
 
-    /// Gives each queue with thresholds of its own a congestion point that marks by them, if the scheme's marks by a
+    /// Sets up, for each queue with thresholds of its own, a congestion point that marks by them, if the scheme's marks by a
     /// ramp, and early drops.
     fn add_wred(&mut self, plan: &Plan) {
         for (id, port) in self.ports.ids().zip(&plan.ports).filter(|(_, port)| !port.wred.is_empty()) {

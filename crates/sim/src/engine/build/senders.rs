@@ -88,7 +88,7 @@ fn generator(plan: &Plan, each: &GeneratorPlan) -> Generator {
 }
 
 impl Engine {
-    /// Gives an adapter to each host port that several flows share or that has priority queues.
+    /// Sets an adapter up for each host port that several flows share or that has priority queues.
     pub(super) fn add_adapters(&mut self) {
         let mut flows_at: HashMap<PortId, u32> = HashMap::new();
         for sender in self.senders.flows.iter() {
