@@ -94,11 +94,14 @@ ROWS = (
     Row("timely", "SIGCOMM2015", "its authors, scaled from 10 Gb/s"),
     Row("timely", "CONEXT2016", "patched, as its critics published it"),
     Row("timely", "HPCC_SIMULATOR", "HPCC's authors, for 100 Gb/s"),
+    Row("pcn", "NSDI2020", "an account of its paper"),
     Row("hpcc", "SIGCOMM2019", "its authors, for 100 Gb/s"),
+    Row("hpcc_pint", "HPCC_SIMULATOR", "HPCC's authors, for 100 Gb/s"),
     Row("powertcp", "NSDI2022", "its authors"),
     Row("theta_powertcp", "NSDI2022", "its authors"),
     Row("swift", "FALCON_SIMULATOR", "Falcon's simulator; its authors' numbers are not public"),
     Row("nscc", "UET_HTSIM_NO_TRIMMING", "the simulator of its consortium"),
+    Row("rccc", "UET_HTSIM", "the simulator of its consortium, for switches that trim"),
 )
 
 SLOWDOWN_99 = Column("slowdown_p99", "slowdown, 99 %")

@@ -20,8 +20,9 @@ from conftest import ROOT
 MOST_CRATES = 59
 # Lines of Rust in crates that are compiled with optimisation, files of tests aside. 50,000 before
 # PowerTCP, Swift and packets that overtake each other, 52,000 before NSCC and DRILL, 52,500 before
-# runs without packets, 53,500 before messages took memory only while they last.
-MOST_OPTIMISED_LINES = 54_000
+# runs without packets, 53,500 before messages took memory only while they last, 54,000 before PCN,
+# PINT and credit.
+MOST_OPTIMISED_LINES = 56_500
 MOST_PACKAGES = 30
 
 

@@ -572,6 +572,32 @@ class ByWindow(Scheme):
     reaction_point = Windowed
 
 
+class Coding(CongestionPoint):
+    """Writes the length of its queue in KB on packets, and 1 for less."""
+
+    def departure_code(self, now: int, sent: int, queue: Queue, dice: Dice) -> int:
+        return min(max(queue.length // 1000, 1), 255)
+
+
+class ByCode(Scheme):
+    congestion_point = Coding
+
+    class reaction_point(ReactionPoint):  # noqa: N801
+        """Sends at 1 Gb/s once it has heard of a queue of so many KB."""
+
+        def __init__(self, line_rate: int, *, most: int = 20) -> None:
+            super().__init__(line_rate)
+            self.most, self.rate = most, line_rate
+
+        def on_ack(self, now: int, ack: Acknowledgement, flight: Flight, dice: Dice) -> None:
+            assert 1 <= ack.code <= 255
+            if ack.code >= self.most:
+                self.rate = 1_000_000_000
+
+        def limit(self) -> float:
+            return self.rate
+
+
 class Losing(ReactionPoint):
     """Leaves a rate of 1 Gb/s behind at the first sign of loss that it hears of."""
 
@@ -607,6 +633,14 @@ def test_a_reaction_point_hears_of_acknowledgements_and_permits_a_window() -> No
     # 100 rounds. Both sources share the sink's link: a packet waits for up to eight others.
     took_us = result.flows.to_polars()["completion_s"] * 1e6
     assert took_us.is_between(100 * 4.177, 100 * (4.177 + 8 * 0.084)).all()
+
+
+@pytest.mark.parametrize(("most", "rate"), [(20, 10**9), (250, 10**11)])
+def test_codes_that_ports_write_come_back_with_acknowledgements(*, most: int, rate: int) -> None:
+    """Two sources of 100 kB fill a queue of about 100 kB: 20 KB are heard of, 250 KB are not."""
+    scenario = roce("ByCode", "traffic.0.size=100 kB", "duration=1 ms", f"scheme.rp.most={most}")
+    result = qcnlab.run(scenario.with_("record.rates_every=1 us"))
+    assert result.rates.to_polars()["current_rate_bps"].min() == rate
 
 
 def test_a_reaction_point_hears_of_losses() -> None:

@@ -41,7 +41,7 @@ def test_the_page_has_each_task_and_row(bench: Any, page: str) -> None:
 def test_every_scheme_for_a_routed_fabric_has_a_row(bench: Any) -> None:
     """Those that hear of acknowledgements, and beside them what the decks began with."""
     over_roce = {entry.name for entry in catalogue.schemes() if "acknowledgement" in entry.hears}
-    assert {row.scheme for row in bench.ROWS} == over_roce | {"none", "ecm", "qcn"}
+    assert {row.scheme for row in bench.ROWS} == over_roce | {"none", "ecm", "qcn", "pcn", "rccc"}
 
 
 @pytest.mark.parametrize(
@@ -51,6 +51,8 @@ def test_every_scheme_for_a_routed_fabric_has_a_row(bench: Any) -> None:
         ("all-to-all", "dcqcn HPCC_SIMULATOR"),
         ("slow-receiver", "powertcp"),
         ("incast-255", "nscc"),
+        ("incast-255", "pcn"),
+        ("incast-255", "hpcc_pint"),
     ],
 )
 def test_a_cell_is_what_its_command_gives(bench: Any, page: str, key: str, label: str) -> None:

@@ -47,6 +47,7 @@ __all__ = [
     "Cnm",
     "Cnp",
     "CongestionPoint",
+    "Credit",
     "Delivered",
     "Dice",
     "Echo",
@@ -59,6 +60,7 @@ __all__ = [
     "Queue",
     "QueueLen",
     "ReactionPoint",
+    "ReceivedRate",
     "Reflection",
     "Scheme",
     "Signal",
@@ -164,6 +166,8 @@ class Acknowledgement(NamedTuple):
     """The number of the path that this one took."""
     hops: tuple[Hop, ...]
     """What the ports on that path wrote on it, in order."""
+    code: int = 0
+    """The largest `CongestionPoint.departure_code` of the ports on that path; 0 for none."""
 
 
 class Mark(NamedTuple):
@@ -239,7 +243,21 @@ class Reflection(NamedTuple):
     """From -32768 to 32767; negative is congestion."""
 
 
-Signal = Cnm | Bcn | Echo | PushBack | Cnp | QueueLen | Reflection
+class ReceivedRate(NamedTuple):
+    """A receiver's answer to marked frames, with the rate at which the flow arrives."""
+
+    rate: int
+    """Bit/s."""
+
+
+class Credit(NamedTuple):
+    """Octets that a receiver permits."""
+
+    octets: int
+    """From the start of the stream; what is sent again counts anew."""
+
+
+Signal = Cnm | Bcn | Echo | PushBack | Cnp | QueueLen | Reflection | ReceivedRate | Credit
 """What one machine tells another."""
 
 
@@ -269,6 +287,22 @@ class CongestionPoint:
     def departure_mark(self, now: int, controlled: bool, queue: Queue, dice: Dice) -> int:
         """Return the mark for a leaving frame, 0 for none; called only if a class has its own."""
         return 0
+
+    def departure_code(self, now: int, sent: int, queue: Queue, dice: Dice) -> int:
+        """Return a code from 1 to 255 for a packet that starts to leave, 0 for none.
+
+        The packet is of a queue pair. The port has sent `sent` octets before it, and `queue` is
+        what stays. The packet keeps the largest, and `on_ack` brings it to the sender. Called only
+        if a class has its own.
+        """
+        return 0
+
+    def on_pause(self, now: int, paused: bool, frames: int) -> None:
+        """Note that the class of its queue is paused, or may send again.
+
+        So many data `frames` are in the queue then. A pause that runs out has ended when the next
+        frame starts. Called only if a class has its own.
+        """
 
 
 class ReactionPoint:

@@ -66,6 +66,24 @@ cp.thresholds_for = "none"
 rp.network_rtt = "{network_rtt} ps"
 """
 
+PCN = """name = "pcn"
+preset = "NSDI2020"
+rp.period = "{period} ps"
+"""
+
+PINT = """name = "hpcc_pint"
+preset = "HPCC_SIMULATOR"
+cp.mean_over = "{base_rtt} ps"
+rp.base_rtt = "{base_rtt} ps"
+rp.sample = {share}
+"""
+
+RCCC = """name = "rccc"
+preset = "UET_HTSIM"
+rp.network_rtt = "{network_rtt} ps"
+rp.counted_header = "62 B"
+"""
+
 DCTCP = """name = "dctcp"
 preset = "SIGCOMM2010"
 cp.threshold = "{k} B"

@@ -148,6 +148,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         SchemeBody::Echo,
         SchemeBody::PushBack,
         SchemeBody::Reflection { fb: -12 },
+        SchemeBody::ReceivedRate(BitRate::mbps(2_500)),
+        SchemeBody::Credit(Bytes::new(225_000)),
     ] {
         let message = SchemeMessage { cpid: Cpid::new(BRIDGE, 0x0103), body };
         write("scheme message", &Frame::new(HOST, BRIDGE, Payload::SchemeMessage(message)))?;

@@ -122,6 +122,12 @@ fn row(captured: &CapturedFrame<'_>) -> Map<String, Value> {
             if let SchemeBody::Reflection { fb } = body {
                 put("fb", json!(fb));
             }
+            if let SchemeBody::ReceivedRate(rate) = body {
+                put("rate_bps", json!(rate.get()));
+            }
+            if let SchemeBody::Credit(octets) = body {
+                put("credit_bytes", json!(octets.get()));
+            }
         }
         Payload::Lldp(unit) => {
             for tlv in unit.tlvs() {
@@ -166,6 +172,8 @@ fn kind(payload: &Payload<'_>) -> &'static str {
             SchemeBody::Echo => "echo",
             SchemeBody::PushBack => "push-back",
             SchemeBody::Reflection { .. } => "reflection",
+            SchemeBody::ReceivedRate(_) => "received rate",
+            SchemeBody::Credit(_) => "credit",
         },
         Payload::Ipv4(packet) => match &packet.segment {
             Segment::Tcp { .. } => "TCP",

@@ -9,7 +9,7 @@ use qcnlab_lab::schemes::{
     Acknowledgement, Arrival, Bcn, Cnm, CpAction, CpId, Delivered, Endpoint, Flight, HopTelemetry, Queue, QueueLen,
     Signal, SignalKind,
 };
-use qcnlab_lab::units::Bytes;
+use qcnlab_lab::units::{BitRate, Bytes};
 
 /// Random numbers of one machine, lent for the length of a call.
 #[pyclass(module = "qcnlab._core")]
@@ -65,6 +65,8 @@ tuples!(
     Cnp,
     QueueLen,
     Reflection,
+    ReceivedRate,
+    Credit,
     Endpoint,
     Flight,
     Hop,
@@ -89,7 +91,7 @@ pub(crate) fn acknowledgement<'py>(py: Python<'py>, ack: &Acknowledgement<'_>) -
         tuples.Hop.bind(py).call1(fields)
     };
     let hops = PyTuple::new(py, ack.hops.iter().map(hop).collect::<PyResult<Vec<_>>>()?)?;
-    let fields = (ack.newly.get(), ack.packets, ack.marked, ack.sent_at.ps(), ack.path, hops);
+    let fields = (ack.newly.get(), ack.packets, ack.marked, ack.sent_at.ps(), ack.path, hops, ack.code);
     tuples.Acknowledgement.bind(py).call1(fields)
 }
 
@@ -119,6 +121,8 @@ pub(crate) fn kind_of(name: &str) -> Option<SignalKind> {
         "Cnp" => SignalKind::Cnp,
         "QueueLen" => SignalKind::QueueLen,
         "Reflection" => SignalKind::Reflection,
+        "ReceivedRate" => SignalKind::ReceivedRate,
+        "Credit" => SignalKind::Credit,
         _ => return None,
     })
 }
@@ -134,6 +138,8 @@ pub(crate) fn signal<'py>(py: Python<'py>, signal: &Signal) -> PyResult<Option<B
         Signal::Cnp => tuples.Cnp.bind(py).call0(),
         Signal::QueueLen(m) => tuples.QueueLen.bind(py).call1((m.cp.0, m.len.get(), m.arrived.get())),
         Signal::Reflection(fb) => tuples.Reflection.bind(py).call1((fb,)),
+        Signal::ReceivedRate(rate) => tuples.ReceivedRate.bind(py).call1((rate.get(),)),
+        Signal::Credit(octets) => tuples.Credit.bind(py).call1((octets.get(),)),
         Signal::Answer(_) | Signal::Returned(_) => return Ok(None),
     };
     made.map(Some)
@@ -168,6 +174,10 @@ pub(crate) fn signal_of(answer: &Bound<'_, PyAny>) -> PyResult<Option<Signal>> {
         Signal::QueueLen(QueueLen { cp: CpId(cp), len: Bytes::new(len), arrived: Bytes::new(arrived) })
     } else if is(&tuples.Reflection) {
         Signal::Reflection(answer.get_item(0)?.extract().map_err(fields)?)
+    } else if is(&tuples.ReceivedRate) {
+        Signal::ReceivedRate(BitRate::bps(answer.get_item(0)?.extract().map_err(fields)?))
+    } else if is(&tuples.Credit) {
+        Signal::Credit(Bytes::new(answer.get_item(0)?.extract().map_err(fields)?))
     } else {
         return Err(refused(answer, "None or a signal of qcnlab.foreign")?);
     }))

@@ -161,6 +161,8 @@ impl ForeignScheme for PyScheme {
                 marks_departures: overrides(py, object, "departure_mark")?,
                 marks_arrivals: overrides(py, object, "on_arrival")?,
                 stamps_departures: stamps.is_some_and(|stamps| stamps.is_truthy().unwrap_or(false)),
+                codes_departures: overrides(py, object, "departure_code")?,
+                sees_pauses: overrides(py, object, "on_pause")?,
             })
         });
         Box::new(PyCp { machine, departures })
@@ -330,6 +332,20 @@ impl CongestionPoint for PyCp {
                 object.call_method1(intern!(py, "departure_mark"), (now.ps(), controlled, queue(py, at)?, dice))?;
             mark.extract().or_else(|_| Err(refused(&mark, "a whole number from 0 to 255")?))
         })
+    }
+
+    fn departure_code(&mut self, now: Instant, sent: Bytes, at: Queue, dice: &mut Rolls) -> u8 {
+        self.machine.roll("departure_code", dice, |py, object, dice| {
+            let code =
+                object.call_method1(intern!(py, "departure_code"), (now.ps(), sent.get(), queue(py, at)?, dice))?;
+            code.extract().or_else(|_| Err(refused(&code, "a whole number from 0 to 255")?))
+        })
+    }
+
+    fn on_pause(&mut self, now: Instant, paused: bool, frames: u32) {
+        self.machine.ask("on_pause", |py, object| {
+            object.call_method1(intern!(py, "on_pause"), (now.ps(), paused, frames)).map(drop)
+        });
     }
 }
 

@@ -55,6 +55,7 @@ impl TransportStep {
                     marked: u32::from(marked),
                     sent_at: Instant::from_ps(now.ps().saturating_sub(rtt.ps())),
                     path: 0,
+                    code: (newly.get() % 256) as u8,
                     hops: &[hop],
                 }))
             }
@@ -85,6 +86,8 @@ pub enum CpStep {
     Frame(Arrival, Bytes),
     /// A probe arrives, and finds so many octets queued.
     Probe(Probe, Bytes),
+    /// Its class is paused, or may send again, with so many frames queued.
+    Pause(bool, u32),
 }
 
 /// One thing that happens to a notification point.
@@ -113,7 +116,7 @@ fn dice() -> Dice {
 /// 6. Where `on_sent` may be late, a frame does not bring the next wake-up forward.
 /// 7. An event of a kind that it does not declare changes nothing.
 /// 8. A window, where it permits one, is an octet at least; who does not declare windows permits none.
-/// 9. A loss and a negative acknowledgement never raise the rate.
+/// 9. A loss and a negative acknowledgement never raise the rate. Credit never falls.
 /// 10. The same steps on a copy lead to the same states, also where the copy takes the shortcuts.
 ///
 /// # Panics
@@ -129,7 +132,7 @@ pub fn reaction_point<R: ReactionPoint + RpFastPath + Clone>(
     let mut now = Instant::ZERO;
     for step in steps {
         let state = (rp.gauge(), rp.limit());
-        let window = rp.window();
+        let (window, credit) = (rp.window(), rp.credit());
         let before = state.0.current_rate;
         let wake = rp.next_wake();
         let due = wake <= now;
@@ -179,6 +182,8 @@ pub fn reaction_point<R: ReactionPoint + RpFastPath + Clone>(
             _ => {}
         }
         assert!(rp.window().is_none_or(|window| window > Bytes::ZERO), "{step:?} closed the window for ever");
+        assert!(rp.credit() >= credit, "{step:?} took credit back");
+        assert_eq!(rp.credit(), copy.credit(), "a copy went another way at {step:?}");
         let windows = rp.capabilities().permits_windows || (rp.window(), rp.gap()) == (None, Span::ZERO);
         assert!(windows, "it permits a window or a gap and does not declare it");
         let probe = rp.take_probe(now);
@@ -217,11 +222,11 @@ fn drive(rp: &mut impl ReactionPoint, now: Instant, step: &RpStep, dice: &mut Di
 /// Whether a signal can only mean "slower": nothing in it tells of room.
 fn congested(signal: &Signal) -> bool {
     match signal {
-        Signal::Cnm(_) | Signal::Echo(_) | Signal::PushBack(_) | Signal::Cnp => true,
+        Signal::Cnm(_) | Signal::Echo(_) | Signal::PushBack(_) | Signal::Cnp | Signal::ReceivedRate(_) => true,
         Signal::Bcn(Bcn { q_offset, q_delta, stop, .. }) => *stop || (*q_offset < 0 && *q_delta >= 0),
         Signal::Answer(Answer { q_offset, q_delta, .. }) => *q_offset < 0 && *q_delta >= 0,
         Signal::Reflection(fb) => *fb < 0,
-        Signal::QueueLen(_) | Signal::Returned(_) => false,
+        Signal::QueueLen(_) | Signal::Returned(_) | Signal::Credit(_) => false,
     }
 }
 
@@ -279,10 +284,21 @@ pub fn congestion_point<C: CongestionPoint + CpFastPath + Clone>(
                 assert_eq!(stamp, other, "a copy went another way");
                 assert!(!ignored || !cp.capabilities().stamps_departures, "a departure is ignored that is stamped");
                 assert!(stamp.left_at <= now && stamp.sent <= *len && stamp.queue <= after, "{stamp:?} says too much");
+                let code = cp.departure_code(now, *len, queue(after), &mut rolls);
+                let again = copy.departure_code(now, *len, queue(after), &mut copy_rolls);
+                assert_eq!(code, again, "a copy went another way");
+                assert!(code == 0 || cp.capabilities().codes_departures, "it writes codes and does not declare it");
+                assert!(!ignored || !cp.capabilities().codes_departures, "a departure is ignored that has a code");
                 assert!(
                     mark == 0 || (cp.capabilities().marks_departures && frame.controlled),
                     "a departure was marked {mark}"
                 );
+            }
+            CpStep::Pause(paused, frames) => {
+                if cp.capabilities().sees_pauses {
+                    cp.on_pause(now, *paused, *frames);
+                    copy.on_pause(now, *paused, *frames);
+                }
             }
             CpStep::Probe(probe, len) => {
                 let (mut seen, mut copied) = (*probe, *probe);
@@ -334,7 +350,9 @@ fn check_signal(signal: &Signal, id: CpId, speaks: &[SignalKind]) {
         Signal::Echo(cp) | Signal::PushBack(cp) => assert_eq!(*cp, id),
         Signal::QueueLen(message) => assert_eq!(message.cp, id),
         Signal::Answer(answer) => assert_eq!(answer.cp, id),
-        Signal::Cnp | Signal::Returned(_) | Signal::Reflection(_) => panic!("{signal:?} is a receiver's to send"),
+        Signal::Cnp | Signal::Returned(_) | Signal::Reflection(_) | Signal::ReceivedRate(_) | Signal::Credit(_) => {
+            panic!("{signal:?} is a receiver's to send")
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 
 use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::params::{Field, Table};
-use crate::roles::{CongestionPoint, CpId, Endpoint, NotificationPoint, ReactionPoint, SignalKind};
+use crate::roles::{CongestionPoint, CpId, CreditPoint, Endpoint, NotificationPoint, ReactionPoint, SignalKind};
 use qcnlab_units::Bytes;
 
 /// How far a scheme's definition can be trusted.
@@ -88,6 +88,12 @@ pub trait Family {
     /// A notification point, if receivers take part; the reaction point's parameters are the whole host's.
     fn notification_point(params: &Self::RpParams) -> Option<Self::Np> {
         let _ = params;
+        None
+    }
+    /// What a host gives credit by to the flows that end there, if it does; `endpoint` is its own link and the ways of one
+    /// of these flows.
+    fn credit_point(params: &Self::RpParams, endpoint: Endpoint) -> Option<Box<dyn CreditPoint>> {
+        let _ = (params, endpoint);
         None
     }
 }

@@ -9,9 +9,9 @@ use crate::dice::Dice;
 use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::params::{Field, Scalar, Table, Value};
 use crate::roles::{
-    AddedHeaders, Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, Delivered, Echo, Endpoint, EventKind,
-    EventKinds, Flight, Gauge, HopTelemetry, NotificationPoint, Observation, Pacing, Probe, ProbeAction, Queue,
-    ReactionPoint, RpCapabilities, Signal, SignalKind, Stamp, TransportEvent,
+    AddedHeaders, Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, CreditPoint, Delivered, Echo, Endpoint,
+    EventKind, EventKinds, Flight, Gauge, HopTelemetry, NotificationPoint, Observation, Pacing, Probe, ProbeAction,
+    Queue, ReactionPoint, RpCapabilities, Signal, SignalKind, Stamp, TransportEvent,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use std::any::Any;
@@ -46,6 +46,11 @@ pub trait ForeignScheme: fmt::Debug + Send + Sync {
     fn reaction_point(&self, endpoint: Endpoint) -> Box<dyn ForeignRp>;
     /// A notification point for one flow; `None` when receivers answer nothing. The same all through a run.
     fn notification_point(&self) -> Option<Box<dyn ForeignNp>> {
+        None
+    }
+    /// What a host gives credit by to the flows that end there, if it does.
+    fn credit_point(&self, endpoint: Endpoint) -> Option<Box<dyn CreditPoint>> {
+        let _ = endpoint;
         None
     }
     /// Whether its receivers answer: whether there is a notification point.
@@ -335,6 +340,14 @@ impl CongestionPoint for CheckedCp {
         self.machine.departure_stamp(now, sent, queue)
     }
 
+    fn departure_code(&mut self, now: Instant, sent: Bytes, queue: Queue, dice: &mut Dice) -> u8 {
+        self.machine.departure_code(now, sent, queue, dice)
+    }
+
+    fn on_pause(&mut self, now: Instant, paused: bool, frames: u32) {
+        self.machine.on_pause(now, paused, frames);
+    }
+
     fn on_probe(&mut self, now: Instant, probe: &mut Probe, queue: Queue) -> ProbeAction {
         let action = self.machine.on_probe(now, probe, queue);
         if let ProbeAction::Answer(signal) = &action {
@@ -399,6 +412,10 @@ impl ReactionPoint for CheckedRp {
 
     fn gap(&self) -> Span {
         self.machine.gap()
+    }
+
+    fn credit(&self) -> Bytes {
+        self.machine.credit()
     }
 
     fn added_headers(&self) -> AddedHeaders {

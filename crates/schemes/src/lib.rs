@@ -42,7 +42,7 @@ pub use fast_path::{CpFastPath, RpFastPath};
 pub use foreign::{Foreign, ForeignScheme};
 pub use roles::{
     Acknowledgement, AddedHeaders, Answer, Arrival, Bcn, Cnm, CongestionPoint, CpAction, CpCapabilities, CpId,
-    Delivered, Echo, Endpoint, EventKind, EventKinds, Flight, FlowId, Gauge, HopTelemetry, LossSign, MOST_HOPS,
-    NoNotification, NotificationPoint, Observation, Pacing, Probe, ProbeAction, ProbeKind, Queue, QueueLen,
-    ReactionPoint, RpCapabilities, Signal, SignalKind, SonarObservation, Stamp, TransportEvent,
+    CreditPoint, Delivered, Echo, Endpoint, EventKind, EventKinds, Flight, FlowId, Gauge, Grant, HopTelemetry,
+    LossSign, MOST_HOPS, NoNotification, NotificationPoint, Observation, Pacing, Probe, ProbeAction, ProbeKind, Queue,
+    QueueLen, Reached, ReactionPoint, RpCapabilities, Signal, SignalKind, SonarObservation, Stamp, TransportEvent,
 };

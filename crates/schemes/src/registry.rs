@@ -7,17 +7,17 @@
 use crate::definition::{Family, Status};
 use crate::dice::Dice;
 use crate::family::{
-    af_qcn, dcqcn, dctcp, e2cm, ecm, ecm_plus, fb_hat, fb99, fecn, hpcc, nic_fb, none, nscc, powertcp, qcn, qcn_plus,
-    sonar, swift, theta_powertcp, three_point, timely,
+    af_qcn, dcqcn, dctcp, e2cm, ecm, ecm_plus, fb_hat, fb99, fecn, hpcc, hpcc_pint, nic_fb, none, nscc, pcn, powertcp,
+    qcn, qcn_plus, rccc, sonar, swift, theta_powertcp, three_point, timely,
 };
 use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::foreign::{self, Foreign};
 use crate::params::{Field, Table, Value};
 use crate::parts::ecn::RampCp;
 use crate::roles::{
-    AddedHeaders, Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, Delivered, Echo, Endpoint, EventKinds,
-    Flight, Gauge, HopTelemetry, NotificationPoint, Observation, Pacing, Probe, ProbeAction, Queue, ReactionPoint,
-    RpCapabilities, Signal, SignalKind, SignalMismatch, Stamp, TransportEvent, check_signals,
+    AddedHeaders, Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, CreditPoint, Delivered, Echo, Endpoint,
+    EventKinds, Flight, Gauge, HopTelemetry, NotificationPoint, Observation, Pacing, Probe, ProbeAction, Queue,
+    ReactionPoint, RpCapabilities, Signal, SignalKind, SignalMismatch, Stamp, TransportEvent, check_signals,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use std::any::Any;
@@ -276,7 +276,9 @@ macro_rules! families {
             /// Whether its congestion points take part in anything.
             pub fn has_congestion_points(&self) -> bool {
                 let takes_part =
-                    |cp: CpCapabilities| cp.marks_departures || cp.marks_arrivals || cp.stamps_departures;
+                    |cp: CpCapabilities| {
+                        cp.marks_departures || cp.marks_arrivals || cp.stamps_departures || cp.codes_departures
+                    };
                 self.speaks() || takes_part(self.congestion_point(CpId(0)).capabilities())
             }
 
@@ -321,6 +323,15 @@ macro_rules! families {
                     Config::Foreign(scheme) => scheme.np().map(AnyNp::Foreign),
                 }
             }
+
+            /// What a host gives credit by to the flows that end there, if it does: of its own link and the ways of one of
+            /// these flows.
+            pub fn credit_point(&self, endpoint: Endpoint) -> Option<Box<dyn CreditPoint>> {
+                match self {
+                    $( Config::$variant { rp, .. } => <$family as Family>::credit_point(rp, endpoint), )*
+                    Config::Foreign(scheme) => scheme.credit_point(endpoint),
+                }
+            }
         }
 
         impl AnyCp {
@@ -354,6 +365,13 @@ macro_rules! families {
             fn departure_stamp(&mut self, now: Instant, sent: Bytes, queue: Queue) -> HopTelemetry {
                 match self { $( AnyCp::$variant(cp) => cp.departure_stamp(now, sent, queue), )* AnyCp::Foreign(cp) => cp.departure_stamp(now, sent, queue) }
             }
+            #[inline]
+            fn departure_code(&mut self, now: Instant, sent: Bytes, queue: Queue, dice: &mut Dice) -> u8 {
+                match self { $( AnyCp::$variant(cp) => cp.departure_code(now, sent, queue, dice), )* AnyCp::Foreign(cp) => cp.departure_code(now, sent, queue, dice) }
+            }
+            fn on_pause(&mut self, now: Instant, paused: bool, frames: u32) {
+                match self { $( AnyCp::$variant(cp) => cp.on_pause(now, paused, frames), )* AnyCp::Foreign(cp) => cp.on_pause(now, paused, frames) }
+            }
             fn on_probe(&mut self, now: Instant, probe: &mut Probe, queue: Queue) -> ProbeAction {
                 match self { $( AnyCp::$variant(cp) => cp.on_probe(now, probe, queue), )* AnyCp::Foreign(cp) => cp.on_probe(now, probe, queue) }
             }
@@ -382,6 +400,10 @@ macro_rules! families {
             #[inline]
             fn gap(&self) -> Span {
                 match self { $( AnyRp::$variant(rp) => rp.gap(), )* AnyRp::Foreign(rp) => rp.gap() }
+            }
+            #[inline]
+            fn credit(&self) -> Bytes {
+                match self { $( AnyRp::$variant(rp) => rp.credit(), )* AnyRp::Foreign(rp) => rp.credit() }
             }
             fn added_headers(&self) -> AddedHeaders {
                 match self { $( AnyRp::$variant(rp) => rp.added_headers(), )* AnyRp::Foreign(rp) => rp.added_headers() }
@@ -477,8 +499,11 @@ families! {
     Dctcp => dctcp::Dctcp,
     Timely => timely::Timely,
     Hpcc => hpcc::Hpcc,
+    HpccPint => hpcc_pint::HpccPint,
     Swift => swift::Swift,
     Powertcp => powertcp::Powertcp,
     ThetaPowertcp => theta_powertcp::ThetaPowertcp,
+    Pcn => pcn::Pcn,
     Nscc => nscc::Nscc,
+    Rccc => rccc::Rccc,
 }

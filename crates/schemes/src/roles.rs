@@ -4,6 +4,7 @@
 //!   sends signals to their sources, or marks frames.
 //! * [`ReactionPoint`] (RP): what a source computes for one rate limiter. It hears signals and sets the rate.
 //! * [`NotificationPoint`] (NP): what a receiver computes for one flow that ends there. It answers marks and probes.
+//! * [`CreditPoint`]: what a receiving host computes for all flows that end there, where it says how much each may send.
 //!
 //! The driver (the simulator, a test, a program beside a real port) owns queues, clocks and links. It calls a machine
 //! with all that the machine may know, and does what the machine answers. Both sides count on six rules:
@@ -122,6 +123,10 @@ pub struct CpCapabilities {
     pub marks_arrivals: bool,
     /// Whether it stamps telemetry on departing packets, by [`CongestionPoint::departure_stamp`].
     pub stamps_departures: bool,
+    /// Whether it writes a code on departing packets, by [`CongestionPoint::departure_code`].
+    pub codes_departures: bool,
+    /// Whether it is told when its queue is paused and may send again, by [`CongestionPoint::on_pause`].
+    pub sees_pauses: bool,
 }
 
 impl CpCapabilities {
@@ -131,6 +136,8 @@ impl CpCapabilities {
         marks_departures: false,
         marks_arrivals: false,
         stamps_departures: false,
+        codes_departures: false,
+        sees_pauses: false,
     };
 }
 
@@ -145,12 +152,19 @@ pub struct RpCapabilities {
     pub events: EventKinds,
     /// Whether it permits a window or a gap, by [`ReactionPoint::window`] and [`ReactionPoint::gap`].
     pub permits_windows: bool,
+    /// Whether its flow sends by credit, which [`ReactionPoint::credit`] counts.
+    pub sends_by_credit: bool,
 }
 
 impl RpCapabilities {
     /// It limits, and sends no probes.
-    pub const LIMITER: RpCapabilities =
-        RpCapabilities { limits: true, sends_probes: false, events: EventKinds::NONE, permits_windows: false };
+    pub const LIMITER: RpCapabilities = RpCapabilities {
+        limits: true,
+        sends_probes: false,
+        events: EventKinds::NONE,
+        permits_windows: false,
+        sends_by_credit: false,
+    };
     /// It limits, and sends probes.
     pub const PROBING_LIMITER: RpCapabilities = RpCapabilities { sends_probes: true, ..RpCapabilities::LIMITER };
     /// It never limits.
@@ -184,6 +198,20 @@ pub trait CongestionPoint {
     /// `sent` octets before it, and `queue` is what stays. Called with [`CpCapabilities::stamps_departures`] only.
     fn departure_stamp(&mut self, now: Instant, sent: Bytes, queue: Queue) -> HopTelemetry {
         HopTelemetry { left_at: now, sent, queue: queue.len, rate: queue.rate }
+    }
+
+    /// Returns the code to write on a packet that leaves its queue at `now`, as [`departure_stamp`](Self::departure_stamp)
+    /// does; 0 for none. A packet keeps the largest, and its acknowledgement brings it to the sender. Called with
+    /// [`CpCapabilities::codes_departures`] only.
+    fn departure_code(&mut self, now: Instant, sent: Bytes, queue: Queue, dice: &mut Dice) -> u8 {
+        let _ = (now, sent, queue, dice);
+        0
+    }
+
+    /// The class of its queue is `paused` from now on, or may send again; `frames` data frames are in the queue. A pause
+    /// that runs out has ended when the next frame starts. Called with [`CpCapabilities::sees_pauses`] only.
+    fn on_pause(&mut self, now: Instant, paused: bool, frames: u32) {
+        let _ = (now, paused, frames);
     }
 
     /// A probe arrived and is not yet enqueued; `queue` is what it finds. The congestion point may lower its rate.
@@ -252,6 +280,12 @@ pub trait ReactionPoint {
         Span::ZERO
     }
 
+    /// Returns the octets of payload that its flow may send in all, counted from the start, what goes again counted anew: a
+    /// packet may leave while fewer have. Asked with [`RpCapabilities::sends_by_credit`] only.
+    fn credit(&self) -> Bytes {
+        Bytes::new(u64::MAX)
+    }
+
     /// Returns the octets that its scheme adds to packets. The same all through a run.
     fn added_headers(&self) -> AddedHeaders {
         AddedHeaders::default()
@@ -298,6 +332,45 @@ pub trait NotificationPoint {
         let _ = (now, probe);
         None
     }
+}
+
+/// A packet of a flow that reached a receiving host that gives credit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reached {
+    /// Its flow.
+    pub flow: FlowId,
+    /// Octets of the flow's message in all; `None` for a stream without end.
+    pub total: Option<Bytes>,
+    /// Its payload, octets.
+    pub payload: Bytes,
+    /// Whether a switch cut it to its head, so that its payload has to come again.
+    pub cut: bool,
+}
+
+/// Credit for a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct Grant {
+    /// The flow.
+    pub flow: FlowId,
+    /// Octets that it may send in all, counted as [`ReactionPoint::credit`] counts.
+    pub credit: Bytes,
+}
+
+/// What a receiving host computes for all flows that end there: how much each may send.
+pub trait CreditPoint: fmt::Debug + Send {
+    /// A packet reached the host.
+    fn on_packet(&mut self, now: Instant, packet: &Reached);
+
+    /// All of a flow's message has come.
+    fn on_whole(&mut self, flow: FlowId);
+
+    /// Returns when to be woken; [`Instant::NEVER`] for not at all.
+    fn next_wake(&self) -> Instant;
+
+    /// The time asked for has come, or not. What is returned goes to the flow's source.
+    #[must_use]
+    fn on_wake(&mut self, now: Instant) -> Option<Grant>;
 }
 
 /// The notification point of schemes whose receivers answer nothing.

@@ -89,6 +89,10 @@ pub enum Signal {
     Returned(Probe),
     /// A mark that a destination sends back, as feedback: negative is congestion.
     Reflection(i16),
+    /// A receiver's answer to marked frames, with the rate at which the flow arrives (CNP of PCN).
+    ReceivedRate(BitRate),
+    /// A receiver permits so many octets from the start of a stream, those sent again counted anew.
+    Credit(Bytes),
 }
 
 impl Signal {
@@ -131,6 +135,10 @@ pub enum SignalKind {
     Returned,
     /// Reflected mark.
     Reflection,
+    /// Congestion notification packet with the rate received.
+    ReceivedRate,
+    /// Credit.
+    Credit,
 }
 
 impl SignalKind {
@@ -145,6 +153,8 @@ impl SignalKind {
         SignalKind::Answer,
         SignalKind::Returned,
         SignalKind::Reflection,
+        SignalKind::ReceivedRate,
+        SignalKind::Credit,
     ];
 
     /// Its name in tables.
@@ -159,6 +169,8 @@ impl SignalKind {
             SignalKind::Answer => "probe answer",
             SignalKind::Returned => "returned probe",
             SignalKind::Reflection => "reflection",
+            SignalKind::ReceivedRate => "received rate",
+            SignalKind::Credit => "credit",
         }
     }
 }
@@ -184,6 +196,8 @@ impl Signal {
             Signal::Answer(_) => SignalKind::Answer,
             Signal::Returned(_) => SignalKind::Returned,
             Signal::Reflection(_) => SignalKind::Reflection,
+            Signal::ReceivedRate(_) => SignalKind::ReceivedRate,
+            Signal::Credit(_) => SignalKind::Credit,
         }
     }
 
@@ -196,7 +210,9 @@ impl Signal {
             | Signal::PushBack(cp)
             | Signal::QueueLen(QueueLen { cp, .. })
             | Signal::Answer(Answer { cp, .. }) => Some(*cp),
-            Signal::Cnp | Signal::Returned(_) | Signal::Reflection(_) => None,
+            Signal::Cnp | Signal::Returned(_) | Signal::Reflection(_) | Signal::ReceivedRate(_) | Signal::Credit(_) => {
+                None
+            }
         }
     }
 
@@ -254,7 +270,10 @@ mod tests {
             assert_eq!((Signal::Reflection(fb).fb(), Signal::Reflection(fb).queue()), (shown, None));
         }
         let len = QueueLen { cp, len: Bytes::new(1), arrived: Bytes::new(2) };
-        for signal in [Signal::Echo(cp), Signal::PushBack(cp), Signal::Cnp, Signal::QueueLen(len)] {
+        let told = [Signal::ReceivedRate(BitRate::gbps(1)), Signal::Credit(Bytes::new(1000))];
+        for signal in
+            [Signal::Echo(cp), Signal::PushBack(cp), Signal::Cnp, Signal::QueueLen(len)].into_iter().chain(told)
+        {
             assert_eq!((signal.fb(), signal.queue()), (None, None), "{signal:?}");
         }
     }

@@ -82,6 +82,8 @@ pub struct Acknowledgement<'a> {
     pub sent_at: Instant,
     /// The path that packet took, as the driver numbers paths.
     pub path: u32,
+    /// The largest code that the ports on its path wrote on it; 0 for none.
+    pub code: u8,
     /// What the ports on its path wrote on it, in order; empty unless the congestion points stamp.
     pub hops: &'a [HopTelemetry],
 }

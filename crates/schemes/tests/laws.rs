@@ -90,6 +90,8 @@ fn signal() -> impl Strategy<Value = Signal> {
         ),
         probe().prop_map(Signal::Returned),
         (-255..=255i16).prop_map(Signal::Reflection),
+        (0..20_000_000_000u64).prop_map(|bps| Signal::ReceivedRate(BitRate::bps(bps))),
+        (0..10_000_000u64).prop_map(|octets| Signal::Credit(Bytes::new(octets))),
     ]
 }
 
@@ -152,6 +154,7 @@ fn cp_step() -> impl Strategy<Value = CpStep> {
     prop_oneof![
         9 => (arrival(), len.clone()).prop_map(|(frame, len)| CpStep::Frame(frame, len)),
         1 => (probe(), len).prop_map(|(probe, len)| CpStep::Probe(probe, len)),
+        1 => (any::<bool>(), 0..5u32).prop_map(|(paused, frames)| CpStep::Pause(paused, frames)),
     ]
 }
 
@@ -246,6 +249,8 @@ fn worst(kind: SignalKind, cp: CpId) -> Signal {
             Signal::Returned(Probe { kind: ProbeKind::Path, asked_at: Instant::ZERO, sent: Bytes::ZERO, rate })
         }
         SignalKind::Reflection => Signal::Reflection(-255),
+        SignalKind::ReceivedRate => Signal::ReceivedRate(BitRate::ZERO),
+        SignalKind::Credit => Signal::Credit(Bytes::ZERO),
     }
 }
 
@@ -268,6 +273,7 @@ fn lowest_by_transport(config: &Config, least: BitRate) -> BitRate {
             marked: 1,
             sent_at: Instant::from_ps(now.ps() - 800_000_000),
             path: 0,
+            code: u8::MAX,
             hops: &[hop],
         };
         let octets = Bytes::new(100_000 * packet);

@@ -86,6 +86,8 @@ fn extremes(kind: SignalKind) -> Vec<Signal> {
             returned(us(1 << 30), 0, u64::MAX),
         ],
         SignalKind::Reflection => [i16::MIN, -256, 0, i16::MAX].map(Signal::Reflection).to_vec(),
+        SignalKind::ReceivedRate => [0, 1, u64::MAX].map(|bps| Signal::ReceivedRate(BitRate::bps(bps))).to_vec(),
+        SignalKind::Credit => [0, u64::MAX].map(|octets| Signal::Credit(Bytes::new(octets))).to_vec(),
         // Nothing in them has a range.
         SignalKind::Echo => vec![Signal::Echo(CP)],
         SignalKind::PushBack => vec![Signal::PushBack(CP)],
@@ -108,7 +110,8 @@ fn states(config: &Config, listing: &Listing) -> Vec<AnyRp> {
             SignalKind::Reflection => Signal::Reflection(-20),
             SignalKind::Returned => returned(us(0), 0, 1_000_000_000),
             SignalKind::Cnp => Signal::Cnp,
-            SignalKind::Echo | SignalKind::PushBack | SignalKind::Answer => continue,
+            SignalKind::ReceivedRate => Signal::ReceivedRate(BitRate::gbps(1)),
+            SignalKind::Echo | SignalKind::PushBack | SignalKind::Answer | SignalKind::Credit => continue,
         };
         // The network card of deck 002 takes one message in 150 as a sample.
         for _ in 0..151 {
@@ -225,13 +228,15 @@ fn feedback_has_the_bits_that_are_declared() {
 fn no_scheme_escapes_the_laws_by_lacking_a_parameter() {
     for listing in catalogue() {
         let has = |fields: &[qcnlab_schemes::params::Field], name| fields.iter().any(|field| field.name == name);
-        let limits = !listing.hears.is_empty();
+        // Credit says how much may go, and not how fast.
+        let limits = listing.hears.iter().any(|kind| *kind != SignalKind::Credit);
         let hears = limits || !listing.events.is_empty();
         // Swift controls packets in flight, down to a hundredth: its own tests hold it to its least window.
         // NSCC's least window is a packet.
         let least = match listing.name {
             "swift" => "min_window",
             "nscc" => "max_window",
+            "rccc" => "first_window",
             _ => "min_rate",
         };
         assert_eq!(hears, has(listing.rp_fields, least), "{}: {least}", listing.name);
@@ -241,7 +246,7 @@ fn no_scheme_escapes_the_laws_by_lacking_a_parameter() {
         let counts = match listing.name {
             // Ports that only write on frames: what is discarded carries nothing. FECN counts what is offered to it.
             "none" | "dcqcn" | "qcn_three_point" | "fecn" | "dctcp" | "timely" | "hpcc" | "swift" | "powertcp"
-            | "theta_powertcp" | "nscc" => false,
+            | "theta_powertcp" | "nscc" | "pcn" | "hpcc_pint" | "rccc" => false,
             _ => true,
         };
         assert_eq!(counts, has(listing.cp_fields, "count_discarded"), "{}: count_discarded", listing.name);

@@ -94,6 +94,7 @@ fn signal_words(signal: &Signal) -> String {
         }
         Signal::Returned(probe) => format!("returned sent={} rate={}", probe.sent.get(), probe.rate.get()),
         Signal::Reflection(fb) => format!("reflection fb={fb}"),
+        Signal::ReceivedRate(rate) => format!("received rate={}", rate.get()),
         other => format!("{other:?}"),
     }
 }
@@ -148,6 +149,7 @@ impl Machines {
             "cnm" => Signal::Cnm(Cnm { cp, quantized_fb: words.number("fb"), q_offset: sizes.0, q_delta: sizes.1 }),
             "bcn" => Signal::Bcn(Bcn { cp, q_offset: sizes.0, q_delta: sizes.1, stop: words.has("stop") }),
             "reflection" => Signal::Reflection(words.number("fb")),
+            "received" => Signal::ReceivedRate(BitRate::bps(words.number("rate"))),
             "answer" => Signal::Answer(Answer {
                 cp,
                 asked_at: Instant::from_ps(words.number::<u64>("asked") * 1000),

@@ -50,6 +50,8 @@ fn signals(kind: SignalKind, probe: Probe) -> Vec<Signal> {
             .to_vec(),
         SignalKind::Returned => vec![Signal::Returned(Probe { rate: BitRate::gbps(1), ..probe })],
         SignalKind::Reflection => vec![Signal::Reflection(-32), Signal::Reflection(32)],
+        SignalKind::ReceivedRate => vec![Signal::ReceivedRate(BitRate::gbps(1))],
+        SignalKind::Credit => vec![Signal::Credit(Bytes::new(1_000_000))],
     }
 }
 
@@ -216,7 +218,7 @@ fn a_source_that_hears_an_undeclared_kind_breaks_a_law() {
 /// its own tests.
 #[test]
 fn a_listing_says_what_ports_and_receivers_send() {
-    use SignalKind::{Answer, Bcn, Cnm, Cnp, Echo, PushBack, QueueLen, Reflection, Returned};
+    use SignalKind::{Answer, Bcn, Cnm, Cnp, Credit, Echo, PushBack, QueueLen, ReceivedRate, Reflection, Returned};
     let said: Vec<(&str, Vec<SignalKind>)> = catalogue()
         .iter()
         .map(|listing| (listing.name, listing.speaks()))
@@ -241,11 +243,13 @@ fn a_listing_says_what_ports_and_receivers_send() {
         ("qcn_three_point", vec![Reflection]),
         ("qcn_fb_hat", vec![Cnm]),
         ("e2cm", vec![Bcn, Returned]),
+        ("pcn", vec![ReceivedRate]),
+        ("rccc", vec![Credit]),
     ];
     for one in expected {
         assert!(said.contains(&one), "{one:?} is not in {said:?}");
     }
-    for silent in ["none", "dctcp", "timely", "hpcc"] {
+    for silent in ["none", "dctcp", "timely", "hpcc", "hpcc_pint"] {
         assert!(said.iter().all(|(name, _)| *name != silent), "{silent} in {said:?}");
     }
 }

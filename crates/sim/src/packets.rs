@@ -29,6 +29,8 @@ pub(crate) struct PacketRecord {
     pub(crate) credited: bool,
     /// Hops that have written telemetry.
     hops: u8,
+    /// The largest code that a port wrote on it.
+    pub(crate) code: u8,
 }
 
 impl PacketRecord {
@@ -84,6 +86,7 @@ impl Packets {
             kind: AckKind::Positive,
             credited: false,
             hops: 0,
+            code: 0,
         };
         match self.free.pop() {
             Some(id) => {
@@ -131,6 +134,13 @@ impl Packets {
         }
     }
 
+    /// A port writes a code on a packet, which keeps the largest.
+    #[inline]
+    pub(crate) fn write_code(&mut self, id: PacketId, code: u8) {
+        let record = &mut self.records[id];
+        record.code = record.code.max(code);
+    }
+
     /// The telemetry of a packet.
     #[inline]
     pub(crate) fn hops(&self, id: PacketId) -> &[HopTelemetry] {
@@ -170,6 +180,18 @@ mod tests {
         let mut plain = Packets::new(false);
         let only = plain.send(Instant::ZERO, 0, 0);
         assert!(plain.hops(only).is_empty());
+    }
+
+    /// Of the codes 3, 9 and 4 a packet keeps 9; the next packet in its entry has none.
+    #[test]
+    fn a_packet_keeps_the_largest_code() {
+        let mut packets = Packets::new(false);
+        let first = packets.send(Instant::ZERO, 0, 0);
+        [3, 9, 4].into_iter().for_each(|code| packets.write_code(first, code));
+        assert_eq!(packets.get(first).code, 9);
+        packets.end(first);
+        let second = packets.send(Instant::ZERO, 1, 0);
+        assert_eq!((second, packets.get(second).code), (first, 0));
     }
 
     #[test]

@@ -125,6 +125,12 @@ impl ClassQueue {
         self.octets_from[input as usize] -= size;
     }
 
+    /// How many of its frames are data.
+    pub(crate) fn data_frames(&self) -> u32 {
+        let all = self.frames.since(self.frames.head());
+        all.filter(|frame| !frame.is(flag::NOT_DATA)).count() as u32
+    }
+
     /// Counts nothing as queued: its frames went elsewhere.
     pub(crate) fn reset_count(&mut self) {
         self.octets = 0;

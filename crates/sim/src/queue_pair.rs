@@ -21,6 +21,8 @@ pub(crate) struct QueuePair {
     pub(crate) events: EventKinds,
     /// Whether its reaction point permits windows or gaps.
     permits_windows: bool,
+    /// Whether its reaction point counts credit.
+    sends_by_credit: bool,
     /// Whether an acknowledgement without marks changes nothing at its reaction point, nor what that permits.
     ignores_unmarked: bool,
     /// The earliest time for the next packet, by the gap that is permitted.
@@ -111,6 +113,7 @@ impl QueuePair {
             headers: config.headers.get(),
             events: EventKinds::NONE,
             permits_windows: false,
+            sends_by_credit: false,
             ignores_unmarked: false,
             not_before: start,
             gap: Span::ZERO,
@@ -150,6 +153,7 @@ impl QueuePair {
         let (capabilities, added) = (rp.capabilities(), rp.added_headers());
         self.events = capabilities.events;
         self.permits_windows = capabilities.permits_windows;
+        self.sends_by_credit = capabilities.sends_by_credit;
         self.ignores_unmarked = !self.permits_windows && rp.ignores_unmarked_acknowledgements();
         self.headers += added.data.get();
         self.ack_frame += added.acknowledgement.get() as u16;
@@ -168,6 +172,14 @@ impl QueuePair {
             self.sender.permit(rp.window());
             self.gap = rp.gap();
         }
+        if self.sends_by_credit {
+            self.sender.credit(rp.credit());
+        }
+    }
+
+    /// Whether its reaction point counts credit, which signals bring.
+    pub(crate) const fn sends_by_credit(&self) -> bool {
+        self.sends_by_credit
     }
 
     /// Whether its reaction point hears of events of this kind.

@@ -84,7 +84,7 @@ impl Materials {
 
     /// What the reaction point of a flow knows: base round-trip times are those of full packets, of its first path and of
     /// the longest way of the network.
-    fn endpoint(&self, flow: &FlowPlan) -> Endpoint {
+    pub(crate) fn endpoint(&self, flow: &FlowPlan) -> Endpoint {
         let line_rate = self.links[PortId::new(flow.paths[0][0])].rate;
         let Traffic::Roce { config, .. } = &flow.traffic else {
             return Endpoint { mtu: flow.frame, ..line_rate.into() };

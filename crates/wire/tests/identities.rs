@@ -126,6 +126,8 @@ fn scheme_message() -> impl Strategy<Value = SchemeMessage> {
         Just(SchemeBody::Echo),
         Just(SchemeBody::PushBack),
         any::<i16>().prop_map(|fb| SchemeBody::Reflection { fb }),
+        any::<u64>().prop_map(|bps| SchemeBody::ReceivedRate(BitRate::bps(bps))),
+        any::<u64>().prop_map(|octets| SchemeBody::Credit(Bytes::new(octets))),
     ];
     (any::<[u8; 8]>(), body).prop_map(|(cpid, body)| SchemeMessage { cpid: Cpid(cpid), body })
 }

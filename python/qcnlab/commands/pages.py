@@ -35,6 +35,8 @@ OWN_CHANGES = {
     "powertcp": ("traffic.transport=roce", "topology.buffer=500 KB"),
     "theta_powertcp": ("traffic.transport=roce", "topology.buffer=500 KB"),
     "nscc": ("traffic.transport=roce", "topology.buffer=500 KB"),
+    "rccc": ("traffic.transport=roce", "topology.buffer=500 KB"),
+    "hpcc_pint": ("traffic.transport=roce", "topology.buffer=500 KB", "scheme.cp.mean_over=40 us"),
     "e2cm": ("feedback.kind=frames",),
 }
 """Changes without which a scheme does nothing here: marks start at 200 KB; probes must queue;

@@ -241,6 +241,12 @@ impl Translator {
             Signal::Reflection(fb) => {
                 self.message(to, destination, class, message(nobody, SchemeBody::Reflection { fb }), size)
             }
+            Signal::ReceivedRate(rate) => {
+                self.message(to, destination, class, message(nobody, SchemeBody::ReceivedRate(rate)), size)
+            }
+            Signal::Credit(octets) => {
+                self.message(to, destination, class, message(nobody, SchemeBody::Credit(octets)), size)
+            }
         }
     }
 
@@ -426,7 +432,7 @@ fn sender_of(signal: &Signal) -> Option<CpId> {
         Signal::Echo(cp) | Signal::PushBack(cp) => Some(*cp),
         Signal::QueueLen(queue) => Some(queue.cp),
         Signal::Answer(answer) => Some(answer.cp),
-        Signal::Cnp | Signal::Returned(_) | Signal::Reflection(_) => None,
+        Signal::Cnp | Signal::Returned(_) | Signal::Reflection(_) | Signal::ReceivedRate(_) | Signal::Credit(_) => None,
     }
 }
 

@@ -100,7 +100,7 @@ const RP_SIGCOMM2019: HpccRpParams = HpccRpParams {
 const CP_HPCC_SIMULATOR: TelemetryParams =
     TelemetryParams { sent_unit: Bytes::new(512), queue_unit: Bytes::new(320), time_unit: Span::from_ns(1) };
 
-const RP_HPCC_SIMULATOR: HpccRpParams = HpccRpParams {
+pub(super) const RP_HPCC_SIMULATOR: HpccRpParams = HpccRpParams {
     form: HpccForm::Rate,
     max_stage: 0,
     ai_rate: BitRate::mbps(40),

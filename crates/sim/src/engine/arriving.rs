@@ -158,7 +158,7 @@ impl Engine {
                 self.recording.count(Counted::ProbeEnded);
                 self.probe_received(now, frame, &probe);
             }
-            ControlFrame::Head(packet) => self.head_received(now, self.network.flow_of(&frame), packet),
+            ControlFrame::Head(packet) => self.head_received(now, frame, packet),
             ControlFrame::Signal(_) => unreachable!("signals travel in reverse"),
         }
     }

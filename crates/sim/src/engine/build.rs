@@ -9,10 +9,11 @@ use super::changes::changes;
 use super::dependencies::Dependencies;
 use super::domain::Domain;
 use super::ending::RunEnd;
+use super::granting::Granting;
 use super::recording::Recording;
 use super::schedule::{Event, Schedule, Sizes, Spacing};
 use super::signalling::Signalling;
-use crate::ids::{FlowId, Id, IdVec, PortId};
+use crate::ids::{FlowId, Id, IdVec, NodeId, PortId};
 use crate::plan::{Feedback, Plan, PortPlan, Ties, Traffic};
 use crate::rate_limiter::Materials;
 use crate::source::Source;
@@ -45,6 +46,7 @@ impl Engine {
             domain: plan.domain.as_ref().map(|domain| Box::new(Domain::new(domain))),
             adaptive: Adaptive::new(plan),
             dependencies: Dependencies::new(plan, &senders.materials),
+            granting: None,
             senders,
             changes: changes(plan),
             check_every,
@@ -52,6 +54,7 @@ impl Engine {
             capture: None,
             run_end: RunEnd::new(plan),
         };
+        engine.granting = Granting::new(plan, &engine.senders.materials, &engine.network);
         engine.find_defended(plan);
         engine.choose_lazy(plan);
         engine.choose_fifo(plan);
@@ -72,6 +75,8 @@ impl Engine {
         let key = |name: &str| Dice::new(plan.seed, plan.replication, name, Purpose::Order).below(u32::MAX);
         let ports: IdVec<PortId, u32> = plan.ports.iter().map(|port| key(&port.name)).collect();
         let flows: IdVec<FlowId, u32> = plan.flows.iter().map(|flow| key(&flow.name)).collect();
+        let granting = plan.nodes.iter().filter(|_| self.granting.is_some());
+        let nodes: IdVec<NodeId, u32> = granting.map(|node| key(&node.name)).collect();
         Schedule::drawing(sizes, spacing(plan), |event| match event {
             Event::TransmissionEnd(queues) | Event::PauseEffect(queues) => ports[self.network.queues[queues].port],
             Event::Arrival(port) => ports[port],
@@ -81,6 +86,7 @@ impl Engine {
                 flows[self.senders.limiters.first_flow(limiter)]
             }
             Event::TransportTimer(flow) | Event::SourceFrame(flow) => flows[flow],
+            Event::Grant(node) => nodes[node],
             Event::GeneratorFrame(generator) => {
                 let generators = plan.generators.iter().map(|generator| &generator.name);
                 let mut names = generators.chain(plan.replays.iter().map(|replay| &replay.name));
@@ -98,6 +104,7 @@ impl Engine {
             signalled: if plan.feedback == Feedback::Ideal { self.senders.limiters.len() } else { 0 },
             // As many as flows, if any flow is a connection.
             connections: if connections { plan.flows.len() } else { 0 },
+            granting: self.granting.as_ref().map_or(0, |granting| granting.nodes()),
             ports: self.network.ports.len(),
             flows: self.senders.flows.len(),
             generators: self.senders.generators.len() + self.senders.replays.len(),

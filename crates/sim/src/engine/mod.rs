@@ -35,6 +35,7 @@ mod enqueueing;
 mod failures;
 mod finish;
 mod freeing;
+mod granting;
 mod hop;
 mod input_accounting;
 mod lazy;
@@ -76,7 +77,9 @@ use dependencies::Dependencies;
 use domain::Domain;
 pub use ending::Ending;
 use ending::RunEnd;
+use granting::Granting;
 use network::Network;
+use qcnlab_schemes::Signal;
 use qcnlab_schemes::driver::LimiterTally;
 use qcnlab_units::{Instant, Span};
 use recording::Recording;
@@ -143,6 +146,8 @@ pub struct Engine {
     recording: Recording,
     /// Which flows wait for others to complete.
     dependencies: Dependencies,
+    /// The hosts that give credit, if the scheme has it.
+    granting: Option<Box<Granting>>,
     /// Changes of the network that are still to come.
     changes: VecDeque<(Instant, NetworkChange)>,
     /// How often the control is read, in events; a power of two.
@@ -234,6 +239,15 @@ impl Engine {
                 Event::SignalArrival(limiter) => self.signal_arrives(now, limiter),
                 Event::RpWake(limiter) => self.wake_rp(now, limiter),
                 Event::TransportTimer(flow) => self.timer_expired(now, flow),
+                Event::Grant(node) => {
+                    let Some(granting) = &mut self.granting else { continue };
+                    let (granted, next) = granting.grant(now, node, &self.senders);
+                    self.schedule.set(Event::Grant(node), next);
+                    if let Some((frame, credit)) = granted {
+                        let port = self.network.routes.last_port(frame.path());
+                        self.send_signal(now, port, frame, Signal::Credit(credit));
+                    }
+                }
                 Event::Arrival(port) => self.arrive(now, port),
                 Event::SourceFrame(flow) => self.source_has_frame(now, flow),
                 Event::GeneratorFrame(generator) => self.generate(now, generator),

@@ -85,7 +85,12 @@ pub(super) struct PortCp {
     pub(super) sees_arrivals: bool,
     sees_departures: bool,
     marks_departures: bool,
+    /// Whether it writes on packets that leave: telemetry or a code.
     stamps_departures: bool,
+    codes_departures: bool,
+    sees_pauses: bool,
+    /// Whether it was shown a pause that has not ended.
+    paused: bool,
 }
 
 /// The paths of all flows. Those over the same ports share a stretch of the lists by port.
@@ -180,10 +185,23 @@ impl PortCp {
     /// `is_read` says whether reaction points hear of acknowledgements, which bring them what it stamps. What they control
     /// are queue pairs then; nothing is stamped on segments of TCP.
     pub(super) fn new(cp: AnyCp, dice: Dice, port: PortId, class: Option<u8>, is_read: bool) -> PortCp {
-        let CpCapabilities { sees_departures, marks_departures, stamps_departures, .. } = cp.capabilities();
-        let stamps_departures = stamps_departures && is_read;
-        let sees_arrivals = !cp.ignores_arrivals();
-        PortCp { cp, dice, port, class, sent: 0, sees_arrivals, sees_departures, marks_departures, stamps_departures }
+        let capabilities = cp.capabilities();
+        let CpCapabilities { sees_departures, marks_departures, codes_departures, sees_pauses, .. } = capabilities;
+        let stamps_departures = (capabilities.stamps_departures || codes_departures) && is_read;
+        PortCp {
+            dice,
+            port,
+            class,
+            sent: 0,
+            sees_arrivals: !cp.ignores_arrivals(),
+            sees_departures,
+            marks_departures,
+            stamps_departures,
+            codes_departures,
+            sees_pauses,
+            paused: false,
+            cp,
+        }
     }
 
     /// Has it mark by other thresholds, if it marks by a ramp; returns whether it does.
@@ -200,9 +218,22 @@ impl PortCp {
         self.sees_departures || self.marks_departures || self.stamps_departures
     }
 
-    /// Whether it stamps telemetry on packets that leave.
+    /// Shows it that its class is paused or may send again, unless it knows; `frames` counts what is queued.
+    pub(super) fn show_pause(&mut self, now: Instant, paused: bool, frames: impl Fn() -> u32) {
+        if self.sees_pauses && self.paused != paused {
+            self.paused = paused;
+            self.cp.on_pause(now, paused, frames());
+        }
+    }
+
+    /// Whether it writes on packets that leave.
     pub(super) const fn stamps(&self) -> bool {
         self.stamps_departures
+    }
+
+    /// Whether a transmission that starts means something to it.
+    const fn acts_on_starts(&self) -> bool {
+        self.stamps_departures || self.sees_pauses
     }
 
     /// Has it write on a RoCE packet whose transmission starts; it has left `queue`, and before it the port had sent `sent`
@@ -217,7 +248,12 @@ impl PortCp {
         queue: Queue,
     ) {
         if self.stamps_departures && frame.is(flag::SEGMENT) && frame.is(flag::CONTROLLED) {
-            packets.stamp(frame.packet(), self.cp.departure_stamp(now, Bytes::new(sent), queue));
+            let sent = Bytes::new(sent);
+            if self.codes_departures {
+                packets.write_code(frame.packet(), self.cp.departure_code(now, sent, queue, &mut self.dice));
+            } else {
+                packets.stamp(frame.packet(), self.cp.departure_stamp(now, sent, queue));
+            }
         }
     }
 
@@ -353,11 +389,22 @@ impl Network {
     pub(super) fn stamp_head(&mut self, now: Instant, id: QueuesId, position: usize) {
         let queues = &self.queues[id];
         let queue = &queues.queues[position];
-        let Some(cp) = queue.cp.filter(|cp| self.cps[*cp].stamps_departures) else { return };
+        let Some(cp) = queue.cp.filter(|cp| self.cps[*cp].acts_on_starts()) else { return };
+        // A pause that ran out was not told of yet.
+        self.cps[cp].show_pause(now, false, || queue.data_frames());
         let (port, frame) = (&self.ports[queues.port], queue.frames.at(queue.frames.head()));
         let len = Bytes::new(queue.octets - frame.octets());
         let queue = Queue { len, capacity: port.capacity(), rate: port.rate() };
         self.cps[cp].stamp_started(now, frame, &mut self.packets, port.sent(), queue);
+    }
+
+    /// Shows the congestion points of some classes of a port, a bit each, whether these are paused now.
+    pub(super) fn show_pauses(&mut self, now: Instant, id: QueuesId, classes: u8) {
+        for queue in self.queues[id].queues.iter().filter(|queue| classes & 1 << queue.class != 0) {
+            if let Some(cp) = queue.cp {
+                self.cps[cp].show_pause(now, queue.pause.until() > now.ps(), || queue.data_frames());
+            }
+        }
     }
 
     /// The queue that frames of a class wait in at a port, as of the last update, and its congestion point.

@@ -23,6 +23,7 @@ impl Engine {
         }
         let Some(id) = self.network.ports[port].queues() else { return };
         self.pause_classes(now, id, frame);
+        self.network.show_pauses(now, id, frame.classes);
         self.tell_paused(now, port, frame);
         let queues = &self.network.queues[id];
         if let Mode::Lazy(sole) | Mode::Alone(sole) = mode {

@@ -58,6 +58,11 @@ impl Engine {
             pair.under_way -= 1;
             self.network.packets.end(older);
         }
+        if let Some(granting) = &mut self.granting
+            && let Some((node, at)) = granting.reached(now, &self.network, &self.senders, (frame, id), false)
+        {
+            self.schedule.set(Event::Grant(node), at);
+        }
         let answer = match reply {
             Reply::Nothing => None,
             Reply::Ack if self.is_held_back(now, flow) => None,
@@ -132,8 +137,14 @@ impl Engine {
     }
 
     /// The head of a packet reaches the receiver, which asks for the packet.
-    pub(super) fn head_received(&mut self, now: Instant, flow: FlowId, packet: PacketId) {
+    pub(super) fn head_received(&mut self, now: Instant, frame: Frame, packet: PacketId) {
         self.recording.count(Counted::HeadEnded);
+        let flow = self.network.flow_of(&frame);
+        if let Some(granting) = &mut self.granting
+            && let Some((node, at)) = granting.reached(now, &self.network, &self.senders, (frame, packet), true)
+        {
+            self.schedule.set(Event::Grant(node), at);
+        }
         let number = self.network.packets.get(packet).number;
         let pair = self.queue_pair(flow);
         let reply = pair.receiver.on_head(now, number);
@@ -226,6 +237,7 @@ impl Engine {
                 marked: record.marked,
                 sent_at: record.sent_at,
                 path: record.path,
+                code: record.code,
                 hops: self.network.packets.hops(id),
             };
             limiter.rp.on_transport(now, &TransportEvent::Acknowledged(ack), &flight, &mut limiter.dice);

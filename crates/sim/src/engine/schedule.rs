@@ -1,6 +1,6 @@
 //! What is pending: at most one event of each kind for each component.
 
-use crate::ids::{AdapterId, FlowId, GeneratorId, Id, InputId, LimiterId, PortId, QueuesId};
+use crate::ids::{AdapterId, FlowId, GeneratorId, Id, InputId, LimiterId, NodeId, PortId, QueuesId};
 use crate::wheel::{Entity, Tie, Wheel};
 use qcnlab_units::{Instant, Span};
 
@@ -38,6 +38,8 @@ pub(super) enum Event {
     QueueSample,
     /// Rates and windows are sampled.
     RateSample,
+    /// A receiving host gives credit.
+    Grant(NodeId),
 }
 
 /// How many components there are of each kind.
@@ -48,6 +50,8 @@ pub(super) struct Sizes {
     /// Limiters that signals reach by events of their own: all of them under ideal feedback, else none.
     pub(super) signalled: usize,
     pub(super) connections: usize,
+    /// Nodes, if hosts give credit; else none.
+    pub(super) granting: usize,
     pub(super) ports: usize,
     pub(super) flows: usize,
     pub(super) generators: usize,
@@ -86,6 +90,7 @@ struct First {
     deadlock_check: Entity,
     queue_sample: Entity,
     rate_sample: Entity,
+    grant: Entity,
 }
 
 impl Event {
@@ -107,6 +112,7 @@ impl Event {
             Event::DeadlockCheck => 12,
             Event::QueueSample => 13,
             Event::RateSample => 14,
+            Event::Grant(_) => 15,
         }
     }
 }
@@ -135,6 +141,7 @@ impl Schedule {
             deadlock_check: kind(1),
             queue_sample: kind(1),
             rate_sample: kind(1),
+            grant: kind(sizes.granting),
         };
         let wheel = Wheel::new(next as usize).spaced(spacing.apart.ps(), spacing.ahead.ps());
         Schedule { wheel, first }
@@ -143,7 +150,7 @@ impl Schedule {
     /// As [`new`](Schedule::new), but within a kind the order is drawn, from a key for each component.
     pub(super) fn drawing(sizes: Sizes, spacing: Spacing, key: impl Fn(Event) -> u32) -> Schedule {
         let mut schedule = Schedule::new(sizes, spacing);
-        let entities = 0..=schedule.first.rate_sample;
+        let entities = 0..schedule.first.grant + sizes.granting as Entity;
         let events = entities.map(|entity| schedule.event(entity));
         let ties: Vec<Tie> = events.map(|event| Tie::new(event.kind(), key(event))).collect();
         schedule.wheel = Wheel::drawing(ties).spaced(spacing.apart.ps(), spacing.ahead.ps());
@@ -194,6 +201,7 @@ impl Schedule {
             Event::SignalArrival(limiter) => first.signal_arrival + limiter.number(),
             Event::RpWake(limiter) => first.rp_wake + limiter.number(),
             Event::TransportTimer(flow) => first.transport_timer + flow.number(),
+            Event::Grant(node) => first.grant + node.number(),
             Event::Arrival(port) => first.arrival + port.number(),
             Event::SourceFrame(flow) => first.source_frame + flow.number(),
             Event::GeneratorFrame(generator) => first.generator_frame + generator.number(),
@@ -261,8 +269,10 @@ impl Schedule {
             Event::DeadlockCheck
         } else if entity == first.queue_sample {
             Event::QueueSample
-        } else {
+        } else if entity == first.rate_sample {
             Event::RateSample
+        } else {
+            Event::Grant(NodeId::new(entity - first.grant))
         }
     }
 }
@@ -288,6 +298,7 @@ mod tests {
         all.extend(pair.map(|n| Event::AdapterService(AdapterId::new(n))));
         all.extend(pair.map(|n| Event::PauseRefresh(InputId::new(n))));
         all.extend([Event::DeadlockCheck, Event::QueueSample, Event::RateSample]);
+        all.extend(pair.map(|n| Event::Grant(NodeId::new(n))));
         all
     }
 
@@ -296,6 +307,7 @@ mod tests {
         limiters: 2,
         signalled: 2,
         connections: 2,
+        granting: 2,
         ports: 2,
         flows: 2,
         generators: 2,

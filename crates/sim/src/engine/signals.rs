@@ -7,6 +7,7 @@ use super::signalling::{ControlFrame, Leg, SignalOf};
 use crate::frame::{Frame, flag};
 use crate::ids::{LimiterId, PortId};
 use crate::plan::Feedback;
+use crate::source::Source;
 use qcnlab_schemes::registry::AnyRp;
 use qcnlab_schemes::{CongestionPoint, Observation, ReactionPoint, Signal, SonarObservation};
 use qcnlab_units::Instant;
@@ -80,7 +81,16 @@ impl Engine {
         self.update_limiter(now, id);
         let limiter = &mut self.senders.limiters[id];
         limiter.driver.on_signal(now, signal);
+        let flow = limiter.last_flow;
         self.rp_changed(now, id);
+        // It may have brought credit.
+        let sender = &mut self.senders.flows[flow];
+        if let Source::Roce(pair) = &mut sender.source
+            && pair.sends_by_credit()
+        {
+            pair.update_permits(&self.senders.limiters[id].driver.rp);
+            self.request_send(now, flow);
+        }
     }
 
     /// A reaction point wakes up.

@@ -47,6 +47,9 @@ pub struct QpSender {
     own_window: u64,
     /// And as the scheme permits.
     permitted: u64,
+    /// Octets of payload that it may send in all, and that it has sent, repeats among them; all may go without credit.
+    credit: u64,
+    spent: u64,
     /// Packets in all.
     end: u32,
     /// Octets of the last one.
@@ -102,6 +105,8 @@ impl QpSender {
             recovery: config.recovery,
             own_window: config.window.map_or(u64::MAX, Bytes::get),
             permitted: u64::MAX,
+            credit: u64::MAX,
+            spent: 0,
             end,
             last,
             next: 0,
@@ -128,6 +133,11 @@ impl QpSender {
         self.permitted = window.map_or(u64::MAX, Bytes::get);
     }
 
+    /// Octets of payload that it may send in all from now on, repeats counted anew.
+    pub fn credit(&mut self, credit: Bytes) {
+        self.credit = credit.get();
+    }
+
     /// Whether any number of octets may be in flight.
     #[inline]
     pub fn is_unbounded(&self) -> bool {
@@ -138,7 +148,7 @@ impl QpSender {
     /// the window are in flight.
     #[inline]
     pub fn ready(&self) -> bool {
-        self.goes_on() || self.may_repair() && self.has_repair()
+        (self.goes_on() || self.may_repair() && self.has_repair()) && self.spent < self.credit
     }
 
     /// Whether the next packet may go, apart from repairs.
@@ -162,6 +172,9 @@ impl QpSender {
     #[must_use]
     #[inline(always)]
     pub fn next_packet(&mut self, now: Instant) -> Option<QpPacket> {
+        if self.spent >= self.credit {
+            return None;
+        }
         let repair = if self.may_repair() { self.take_repair() } else { None };
         let number = match repair {
             Some(lost) => lost,
@@ -178,7 +191,11 @@ impl QpSender {
         if self.deadline == Instant::NEVER {
             self.restart_timer(now);
         }
-        Some(QpPacket { number, payload: Bytes::new(self.octets(number, number + 1)), again })
+        let payload = self.octets(number, number + 1);
+        if self.credit < u64::MAX {
+            self.spent += payload;
+        }
+        Some(QpPacket { number, payload: Bytes::new(payload), again })
     }
 
     /// The next packet that goes again; it counts as gone.
@@ -375,6 +392,11 @@ impl QpSender {
     /// Octets that may be in flight; `None` for any number.
     pub fn window(&self) -> Option<Bytes> {
         Some(self.own_window.min(self.permitted)).filter(|window| *window < u64::MAX).map(Bytes::new)
+    }
+
+    /// Octets in all; `None` for a stream without end.
+    pub fn total(&self) -> Option<Bytes> {
+        (self.end != u32::MAX).then(|| Bytes::new(self.octets(0, self.end)))
     }
 
     /// Packets in all.

@@ -607,3 +607,20 @@ fn what_arrived_beyond_a_hole_is_counted_in_octets() {
     sender.on_ack(us(4), 6);
     assert_eq!(sender.early(), Bytes::ZERO);
 }
+
+/// By credit of 2500 octets three packets of 1000 go: the third starts while less was sent. Each 1000 more is one more, and a
+/// repeat of what was cut takes its share.
+#[test]
+fn packets_and_repeats_take_credit() {
+    let mut sender = QpSender::new(&config(QpRecovery::SelectiveRepeat), Some(Bytes::new(10_000)));
+    assert_eq!(sender.total(), Some(Bytes::new(10_000)));
+    sender.credit(Bytes::new(2500));
+    let sent = |sender: &mut QpSender| -> Vec<u32> {
+        std::iter::from_fn(|| sender.ready().then(|| sender.next_packet(us(1)).expect("it is ready").number)).collect()
+    };
+    assert_eq!(sent(&mut sender), [0, 1, 2]);
+    sender.on_trimmed(us(2), 1, 1);
+    assert_eq!(sent(&mut sender), [], "a repeat waits for credit, too");
+    sender.credit(Bytes::new(4500));
+    assert_eq!(sent(&mut sender), [1, 3]);
+}

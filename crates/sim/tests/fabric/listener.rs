@@ -122,6 +122,7 @@ impl<T> CongestionPoint for Listener<T> {
             sees_departures: self.departures.is_some(),
             marks_departures: self.offered.is_some(),
             marks_arrivals: self.marks || self.marks_discarded,
+            ..CpCapabilities::ARRIVALS_ONLY
         }
     }
     fn on_departure(&mut self, now: Instant, len: Bytes) {

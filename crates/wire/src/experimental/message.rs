@@ -12,6 +12,8 @@
 //!   5 queue report                8 queue length, 8 octets arrived
 //!   6 echo, 7 push-back           -
 //!   8 reflected mark              2 feedback, signed
+//!   9 received rate               8 rate (bit/s)
+//!   10 credit                     8 octets from the start of the stream
 //! ```
 
 use super::SIGNATURE;
@@ -54,6 +56,10 @@ pub enum SchemeBody {
         /// Feedback; negative is congestion.
         fb: i16,
     },
+    /// A receiver's answer to marked frames: the rate at which they arrive (PCN).
+    ReceivedRate(BitRate),
+    /// Octets from the start of a stream that a receiver permits.
+    Credit(Bytes),
 }
 
 /// A question along the path.
@@ -113,6 +119,8 @@ impl SchemeBody {
             SchemeBody::Echo => 6,
             SchemeBody::PushBack => 7,
             SchemeBody::Reflection { .. } => 8,
+            SchemeBody::ReceivedRate(_) => 9,
+            SchemeBody::Credit(_) => 10,
         }
     }
 
@@ -124,6 +132,7 @@ impl SchemeBody {
             SchemeBody::QueueReport(_) => 16,
             SchemeBody::Echo | SchemeBody::PushBack => 0,
             SchemeBody::Reflection { .. } => 2,
+            SchemeBody::ReceivedRate(_) | SchemeBody::Credit(_) => 8,
         }
     }
 }
@@ -196,7 +205,9 @@ impl Codec<'_> for SchemeMessage {
             6 => SchemeBody::Echo,
             7 => SchemeBody::PushBack,
             8 => SchemeBody::Reflection { fb: from.u16(FORMAT)? as i16 },
-            other => return invalid("kind", at + 5, other.into(), "1 to 8"),
+            9 => SchemeBody::ReceivedRate(BitRate::bps(from.u64(FORMAT)?)),
+            10 => SchemeBody::Credit(Bytes::new(from.u64(FORMAT)?)),
+            other => return invalid("kind", at + 5, other.into(), "1 to 10"),
         };
         Ok(SchemeMessage { cpid, body })
     }
@@ -228,6 +239,8 @@ impl Codec<'_> for SchemeMessage {
             }
             SchemeBody::Echo | SchemeBody::PushBack => Ok(()),
             SchemeBody::Reflection { fb } => to.put(FORMAT, &fb.to_be_bytes()),
+            SchemeBody::ReceivedRate(rate) => to.put(FORMAT, &rate.get().to_be_bytes()),
+            SchemeBody::Credit(octets) => to.put(FORMAT, &octets.get().to_be_bytes()),
         }
     }
 }
@@ -246,6 +259,8 @@ impl fmt::Display for SchemeMessage {
             SchemeBody::Echo => f.write_str("echo")?,
             SchemeBody::PushBack => f.write_str("push-back")?,
             SchemeBody::Reflection { fb } => write!(f, "reflected feedback {fb}")?,
+            SchemeBody::ReceivedRate(rate) => write!(f, "received at {rate}")?,
+            SchemeBody::Credit(octets) => write!(f, "credit of {octets}")?,
         }
         write!(f, " CPID {}", self.cpid)
     }

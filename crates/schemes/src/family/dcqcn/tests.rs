@@ -383,7 +383,7 @@ fn endpoint() -> Endpoint {
 
 fn acknowledge(rp: &mut DcqcnRp, at: Instant, marked: u32) {
     let newly = Bytes::new(1000);
-    let ack = Acknowledgement { newly, packets: 1, marked, sent_at: Instant::ZERO, path: 0, hops: &[] };
+    let ack = Acknowledgement { newly, packets: 1, marked, sent_at: Instant::ZERO, path: 0, code: 0, hops: &[] };
     let flight = Flight { acknowledged: newly, sent: newly, in_flight: Bytes::ZERO, early: Bytes::ZERO };
     rp.on_transport(at, &TransportEvent::Acknowledged(ack), &flight, &mut dice());
 }

@@ -45,6 +45,7 @@ impl DctcpStream {
             marked: u32::from(marked),
             sent_at: Instant::ZERO,
             path: 0,
+            code: 0,
             hops: &[],
         };
         let flight = self.flight();
@@ -247,7 +248,7 @@ fn acknowledge(stream: &mut DctcpStream, newly: u64, packets: u32, marked: u32) 
     stream.acknowledged += newly;
     stream.sent = stream.sent.max(stream.acknowledged);
     let newly = Bytes::new(newly);
-    let ack = Acknowledgement { newly, packets, marked, sent_at: Instant::ZERO, path: 0, hops: &[] };
+    let ack = Acknowledgement { newly, packets, marked, sent_at: Instant::ZERO, path: 0, code: 0, hops: &[] };
     let flight = stream.flight();
     stream.rp.on_transport(us(1), &TransportEvent::Acknowledged(ack), &flight, &mut dice());
 }

@@ -43,7 +43,7 @@ pub(super) struct ControlUnit {
 }
 
 impl HpccRp {
-    pub(super) fn new(params: HpccRpParams, endpoint: Endpoint) -> HpccRp {
+    pub(in crate::family) fn new(params: HpccRpParams, endpoint: Endpoint) -> HpccRp {
         let endpoint = endpoint.with_base_rtt(params.base_rtt, params.base_rtt_of);
         let line_rate = endpoint.line_rate.as_f64();
         let bdp = endpoint.bdp().as_f64();
@@ -84,6 +84,18 @@ impl HpccRp {
             self.until = flight.sent;
         }
         self.seen.keep(ack);
+    }
+
+    /// Takes a load that was measured elsewhere; the first begins a round trip, and changes nothing.
+    pub(in crate::family) fn on_load(&mut self, load: f64, flight: &Flight) {
+        let round_trip = flight.acknowledged > self.until;
+        if self.until > Bytes::ZERO {
+            self.load = load;
+            self.update(round_trip);
+        }
+        if round_trip {
+            self.until = flight.sent;
+        }
     }
 
     /// Takes the load of the fullest hop into U; returns false if no hop tells anything new.

@@ -26,7 +26,8 @@ fn hear(rp: &mut HpccRp, hops: &[HopTelemetry], acknowledged: u64, sent: u64) {
 }
 
 fn hear_over(rp: &mut HpccRp, path: u32, hops: &[HopTelemetry], acknowledged: u64, sent: u64) {
-    let ack = Acknowledgement { newly: Bytes::new(1000), packets: 1, marked: 0, sent_at: Instant::ZERO, path, hops };
+    let ack =
+        Acknowledgement { newly: Bytes::new(1000), packets: 1, marked: 0, sent_at: Instant::ZERO, path, code: 0, hops };
     let in_flight = Bytes::new(sent - acknowledged);
     let flight =
         Flight { acknowledged: Bytes::new(acknowledged), sent: Bytes::new(sent), in_flight, early: Bytes::ZERO };

@@ -43,7 +43,8 @@ impl Stream {
         self.flight.acknowledged += Bytes::new(octets);
         let sent_at = us(at - 12 - delay);
         let newly = Bytes::new(octets);
-        let ack = Acknowledgement { newly, packets: 1, marked: u32::from(marked), sent_at, path: 0, hops: &[] };
+        let ack =
+            Acknowledgement { newly, packets: 1, marked: u32::from(marked), sent_at, path: 0, code: 0, hops: &[] };
         self.tell(at, TransportEvent::Acknowledged(ack));
     }
 }
@@ -323,6 +324,7 @@ fn the_smallest_round_trip_is_the_base() {
         marked: 1,
         sent_at,
         path: 0,
+        code: 0,
         hops: &[],
     };
     stream.tell(1000, TransportEvent::Acknowledged(ack(us(990))));

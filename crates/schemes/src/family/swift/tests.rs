@@ -29,7 +29,7 @@ fn tell(rp: &mut SwiftRp, at: u64, event: TransportEvent<'_>) {
 /// An acknowledgement of packets at `at` us, the newest sent `rtt` us before.
 fn hear(rp: &mut SwiftRp, at: u64, rtt: u64, packets: u32) {
     let newly = Bytes::new(1000 * u64::from(packets));
-    let ack = Acknowledgement { newly, packets, marked: 0, sent_at: us(at - rtt), path: 0, hops: &[] };
+    let ack = Acknowledgement { newly, packets, marked: 0, sent_at: us(at - rtt), path: 0, code: 0, hops: &[] };
     tell(rp, at, TransportEvent::Acknowledged(ack));
 }
 

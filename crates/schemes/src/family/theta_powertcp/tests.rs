@@ -23,7 +23,7 @@ fn with(params: ThetaPowertcpRpParams) -> ThetaPowertcpRp {
 /// An acknowledgement at `at` us of what was sent `rtt` us before.
 fn hear(rp: &mut ThetaPowertcpRp, at: u64, rtt: u64, acknowledged: u64, sent: u64) {
     let sent_at = us(at - rtt);
-    let ack = Acknowledgement { newly: Bytes::new(1000), packets: 1, marked: 0, sent_at, path: 0, hops: &[] };
+    let ack = Acknowledgement { newly: Bytes::new(1000), packets: 1, marked: 0, sent_at, path: 0, code: 0, hops: &[] };
     let in_flight = Bytes::new(sent.saturating_sub(acknowledged));
     let flight =
         Flight { acknowledged: Bytes::new(acknowledged), sent: Bytes::new(sent), in_flight, early: Bytes::ZERO };
@@ -97,7 +97,8 @@ fn the_rate_form_has_a_floor_and_a_longer_tau() {
     let at = |rtt_ns: u64, ns: u64, rp: &mut ThetaPowertcpRp| {
         let now = Instant::from_ps(1000 * ns);
         let sent_at = Instant::from_ps(1000 * (ns - rtt_ns));
-        let ack = Acknowledgement { newly: Bytes::new(1000), packets: 1, marked: 0, sent_at, path: 0, hops: &[] };
+        let ack =
+            Acknowledgement { newly: Bytes::new(1000), packets: 1, marked: 0, sent_at, path: 0, code: 0, hops: &[] };
         let flight = Flight {
             acknowledged: Bytes::new(1),
             sent: Bytes::new(100_000),

@@ -32,6 +32,7 @@ impl TimelyStream {
             marked: 0,
             sent_at: Instant::from_ps(now.ps() - rtt.ps()),
             path: 0,
+            code: 0,
             hops: &[],
         };
         let octets = Bytes::new(1000 * self.packets);
@@ -117,6 +118,7 @@ fn a_segment_is_one_decision() {
             marked: 0,
             sent_at: Instant::ZERO + Span::from_us(packet.saturating_sub(30)),
             path: 0,
+            code: 0,
             hops: &[],
         };
         let octets = Bytes::new(1000 * packet);
@@ -207,7 +209,7 @@ fn a_round_trip_is_over_when_more_is_acknowledged_than_was_sent() {
             let now = Instant::ZERO + Span::from_ms(1);
             let newly = Bytes::new(1000);
             let sent_at = Instant::ZERO + Span::from_us(900);
-            let ack = Acknowledgement { newly, packets: 1, marked: 0, sent_at, path: 0, hops: &[] };
+            let ack = Acknowledgement { newly, packets: 1, marked: 0, sent_at, path: 0, code: 0, hops: &[] };
             let (acknowledged, sent) = (Bytes::new(acknowledged), Bytes::new(sent));
             let flight =
                 Flight { acknowledged, sent, in_flight: sent.saturating_sub(acknowledged), early: Bytes::ZERO };
