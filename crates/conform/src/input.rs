@@ -12,6 +12,10 @@ use std::path::Path;
 
 /// Where the first stamp stands, ps: windows before it are not negative.
 pub(super) const ORIGIN: i64 = 1_000_000_000_000;
+/// Octets of a FCS.
+const FCS: u32 = 4;
+/// Frames that are not longer than this, octets, may be padded.
+const PADDED: u32 = 68;
 /// Addresses that are kept.
 const MOST_ADDRESSES: usize = 65_536;
 
@@ -38,6 +42,8 @@ pub(super) struct Survey {
     pub(super) quoted: HashMap<MacAddress, u64>,
     /// Frames that are missing on the links beside their senders.
     pub(super) loss: Loss,
+    /// Data frames whose IPv4 packet ends 4 octets before them, as before a FCS, and those that end otherwise.
+    behind: (u64, u64),
     /// Frames that the capture has once more than they were sent.
     pub(super) repeated: u64,
     reading: Reading,
@@ -112,6 +118,10 @@ impl Survey {
         let at = frame.interface;
         match header.kind() {
             FrameKind::Data => {
+                if let Some(behind) = behind_packet(frame, header.msdu) {
+                    let count = if behind == FCS { &mut self.behind.0 } else { &mut self.behind.1 };
+                    *count += 1;
+                }
                 if frame.direction != Some(Direction::Received) {
                     let seen = self.senders.entry(header.source).or_default();
                     match seen.data.iter_mut().find(|(id, _)| *id == at) {
@@ -232,6 +242,12 @@ impl Survey {
         self.interfaces.iter().any(|interface| interface.comment.starts_with(qcnlab_capture::STAMPS_COMMENT))
     }
 
+    /// Whether a device counts no more octets of a frame than the capture shows: it is ours, or its frames end with their FCS
+    /// although it does not say so.
+    pub(super) fn shows_all_octets(&self) -> bool {
+        self.is_ours() || (self.behind.0 > 0 && self.behind.1 == 0)
+    }
+
     /// The delay of a link, where the interface tells it.
     pub(super) fn delay(&self, InterfaceId(id): InterfaceId) -> Option<Span> {
         let comment = &self.interfaces.get(id as usize)?.comment;
@@ -239,4 +255,11 @@ impl Survey {
         let (ns, _) = rest.split_once(" ns")?;
         ns.trim().parse().ok().map(Span::from_ns)
     }
+}
+
+/// Octets of a frame behind its IPv4 packet; `None` for other frames, and for those that may be padded.
+fn behind_packet(frame: &CapturedFrame<'_>, msdu: usize) -> Option<u32> {
+    let packet = frame.octets.get(msdu..msdu + 6).filter(|octets| octets[..3] == [0x08, 0x00, 0x45])?;
+    let end = msdu as u32 + 2 + u32::from(u16::from_be_bytes([packet[4], packet[5]]));
+    (frame.wire_len > PADDED).then(|| frame.wire_len.saturating_sub(end))
 }

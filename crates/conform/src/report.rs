@@ -41,7 +41,7 @@ pub(super) fn tolerances(options: &ConformOptions, survey: &Survey) -> Value {
         "reaction_s": tolerances.reaction.seconds(),
         "jitter": tolerances.jitter,
         "queue_bytes": tolerances.queue.get(),
-        "uncaptured_bytes": tolerances.uncaptured_for(ours),
+        "uncaptured_bytes": tolerances.uncaptured_for(survey.shows_all_octets()),
     })
 }
 

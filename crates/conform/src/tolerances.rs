@@ -33,9 +33,9 @@ impl Tolerances {
         self.clock_ppm.unwrap_or(if ours { 0.0 } else { 100.0 })
     }
 
-    /// The octets of a frame that a capture which is ours or not does not show.
-    pub(super) fn uncaptured_for(&self, ours: bool) -> u64 {
-        self.uncaptured.map_or(if ours { 0 } else { 4 }, Bytes::get)
+    /// The octets of a frame that a capture does not show.
+    pub(super) fn uncaptured_for(&self, shows_all: bool) -> u64 {
+        self.uncaptured.map_or(if shows_all { 0 } else { 4 }, Bytes::get)
     }
 }
 

@@ -243,7 +243,7 @@ fn read(
     };
     let close = 2 * (options.tolerances.stamps.ps() as i64 + survey.resolution);
     let mut pass = CpReading {
-        uncaptured: options.tolerances.uncaptured_for(survey.is_ours()) as i64,
+        uncaptured: options.tolerances.uncaptured_for(survey.shows_all_octets()) as i64,
         queue: PortQueue::new(departures, close).with_room(room),
         judges,
         steps: BinaryHeap::new(),

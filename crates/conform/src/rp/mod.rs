@@ -194,6 +194,7 @@ pub(super) fn judge(file: &Path, options: &ConformOptions) -> Result<RpResults, 
     let presets: Vec<QcnLaw> = followed.filter(|other| other.rp != law.rp).collect();
     let judge_by = |law: &QcnLaw, sender: MacAddress, line: BitRate| {
         let mut rules = Rules::new(law, &options.tolerances, ours, line, survey.resolution);
+        rules.uncaptured = options.tolerances.uncaptured_for(survey.shows_all_octets());
         rules.backlogged = options.backlogged;
         rules.starts_free = options.starts_free;
         rules.loss = survey.loss;
