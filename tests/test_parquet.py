@@ -87,6 +87,17 @@ def test_a_value_that_is_no_number_is_one() -> None:
     assert told["x"].null_count == 0 and str(told["x"].to_pylist()) == str(values)
 
 
+@pytest.mark.parametrize("count", [1, 13, 14, 15, 16])
+def test_tables_of_any_number_of_columns_are_read(count: int) -> None:
+    """Lists of fewer than 15 have their length beside their type, and longer ones behind it."""
+    columns = {f"c{number}": ("UInt32", array("I", [number]).tobytes(), None, None)
+               for number in range(count)}  # fmt: skip
+    octets = parquet.octets(columns, 1, {})
+    expected = {f"c{number}": [number] for number in range(count)}
+    assert pl.read_parquet(io.BytesIO(octets)).to_dict(as_series=False) == expected
+    assert pq.read_table(io.BytesIO(octets)).to_pydict() == expected
+
+
 def test_a_column_is_no_longer_than_its_values() -> None:
     """A thousand equal values take a run; a thousand different ones take their octets."""
 

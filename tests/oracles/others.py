@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 import zlib
 from dataclasses import dataclass, replace
@@ -17,6 +18,8 @@ NANOSECONDS = 0xA1B23C4D
 ETHERNET = 1
 SPEED, FCS_LENGTH = 8, 13
 FCS = 4
+IPV4 = re.compile(rb"(\x08\x00\x45.)(..)", re.DOTALL)
+"""The EtherType of IPv4, and the beginning of a header without options up to its length."""
 DIRECTIONS = {"": 0, "received": 1, "sent": 2}
 
 
@@ -48,9 +51,17 @@ def block(kind: int, body: bytes) -> bytes:
 
 
 def without_fcs(frame: pcapng.CapturedFrame) -> pcapng.CapturedFrame:
-    """Return a frame whose last 4 octets stood for the FCS, as a capture without it has it."""
+    """Return a frame whose last 4 octets stood for the FCS, as a capture without it has it.
+
+    Its IPv4 packet, and the one that a CNM quotes, end before them.
+    """
     whole = frame.length - FCS
-    return replace(frame, octets=frame.octets[:whole], length=whole)
+    octets = IPV4.sub(_shorter, frame.octets[:whole], count=1)
+    return replace(frame, octets=octets, length=whole)
+
+
+def _shorter(found: re.Match[bytes]) -> bytes:
+    return found[1] + struct.pack(">H", int.from_bytes(found[2]) - FCS)
 
 
 def write(
