@@ -60,8 +60,8 @@ def without_fcs(frame: pcapng.CapturedFrame) -> pcapng.CapturedFrame:
     return replace(frame, octets=octets, length=whole)
 
 
-def _shorter(found: re.Match[bytes]) -> bytes:
-    return found[1] + struct.pack(">H", int.from_bytes(found[2]) - FCS)
+def _shorter(match: re.Match[bytes]) -> bytes:
+    return match[1] + struct.pack(">H", int.from_bytes(match[2]) - FCS)
 
 
 def write(
