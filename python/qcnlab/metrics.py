@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cache
-from statistics import median
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from qcnlab import _core
@@ -81,6 +80,8 @@ class MetricValues(Record):
         values : sequence of float, optional
             One for each replication.
         """
+        from statistics import median
+
         known = [value for value in values if value is not None]
         middle = median(known) if known else None
         lowest, highest = min(known, default=None), max(known, default=None)
