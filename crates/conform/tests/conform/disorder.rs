@@ -52,7 +52,7 @@ fn doubled(frames: &mut Vec<Copied>, share: u64, later: Span) {
         .iter()
         .filter(|_| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) % share == 0
+            (state >> 33).is_multiple_of(share)
         })
         .map(|frame| Copied { at: frame.at + later, ..frame.clone() })
         .collect();
