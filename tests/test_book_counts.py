@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from made_up_book import CASE, chapter, claim, row
 from qcnlab.book import verdicts
 from qcnlab.book.comparisons import FAILS, HOLDS
-from qcnlab.book.counts import counted, happened
+from qcnlab.book.counts import EVENTS, counted, happened
 from qcnlab.book.runner import CaseResult
 from qcnlab.book.words import Word
 
 
 def of(**numbers: float) -> CaseResult:
     return CaseResult(CASE, None, numbers)
+
+
+class Summary:
+    """A result of which nothing but the summary is read."""
+
+    def __init__(self, summary: dict[str, Any]) -> None:
+        self.summary = summary
+
+    def forget_tables(self) -> None:
+        """Have none."""
 
 
 SAME = Word("same", "", "equivalence", ratios=(0.8, 1.25))
@@ -50,6 +61,15 @@ def test_a_count_that_is_unknown_did_not_happen() -> None:
 
 def test_a_model_counts_nothing() -> None:
     assert counted(of(messages=1.0)) == []
+
+
+def test_frames_that_sources_refuse_are_not_said_to_be_lost() -> None:
+    counts = {"messages": 4, "pause_frames": 0, "drops": 7, "refused": 746_000, "timeouts": 1}
+    summary = {"metrics": {name: {"values": [count]} for name, count in counts.items()}}
+    result: Any = Summary(summary)
+    shown = dict(zip(EVENTS.values(), counted(CaseResult(CASE, result, {})), strict=True))
+    assert (shown["lost in the network"], shown["refused at sources"]) == (7, 746_000)
+    assert (shown["messages"], shown["pause frames"], shown["timeouts"]) == (4, 0, 1)
 
 
 def test_what_a_claim_is_about_is_part_of_its_fingerprint() -> None:

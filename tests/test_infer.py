@@ -148,7 +148,8 @@ def test_a_dry_run_counts_the_runs_of_the_first_pass(paper: Path, cli: CommandLi
         "--hold", "set point=50 KB", "--dimension", "set point", "--dimension", "timer",
     )  # fmt: skip
     # Three timers with one set point.
-    assert json.loads(held.stdout)["first_pass"] == {"sets": 3, "runs": 18, "seconds": 0}
+    first = json.loads(held.stdout)["first_pass"]
+    assert (first["sets"], first["runs"]) == (3, 18)
 
 
 def test_a_set_changes_cases_value_by_value_and_may_move_the_windows() -> None:
