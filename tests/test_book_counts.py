@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,7 +23,7 @@ def of(**numbers: float) -> CaseResult:
 class Summary:
     """A result of which nothing but the summary is read."""
 
-    def __init__(self, summary: dict[str, Any]) -> None:
+    def __init__(self, summary: SimpleNamespace) -> None:
         self.summary = summary
 
     def forget_tables(self) -> None:
@@ -65,8 +66,8 @@ def test_a_model_counts_nothing() -> None:
 
 def test_frames_that_sources_refuse_are_not_said_to_be_lost() -> None:
     counts = {"messages": 4, "pause_frames": 0, "drops": 7, "refused": 746_000, "timeouts": 1}
-    summary = {"metrics": {name: {"values": [count]} for name, count in counts.items()}}
-    result: Any = Summary(summary)
+    metrics = {name: SimpleNamespace(values=[count]) for name, count in counts.items()}
+    result: Any = Summary(SimpleNamespace(metrics=metrics))
     shown = dict(zip(EVENTS.values(), counted(CaseResult(CASE, result, {})), strict=True))
     assert (shown["lost in the network"], shown["refused at sources"]) == (7, 746_000)
     assert (shown["messages"], shown["pause frames"], shown["timeouts"]) == (4, 0, 1)
