@@ -45,7 +45,7 @@ COMMANDS = {
     ),
     "step": (
         "commands.flows:step",
-        "Tell how long a run's training steps took, and what was exposed.",
+        "Tell how long a run's training steps took, and why.",
     ),
     "explain-run": (
         "commands.explain_run:explain_run",

@@ -186,7 +186,7 @@ def step(
     out: Drawing = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell how long a run's training steps took, and what was exposed.
+    """Tell how long a run's training steps took, and why.
 
     Of a scenario that qcnlab import step or import simai made: iteration time, and when each task
     ran. The figure is a Gantt chart of ranks. Exits with 1 if a step did not end.

@@ -5,7 +5,6 @@ The others are computed all the same; they stand in `summary.json` and behind ``
 
 from __future__ import annotations
 
-from statistics import median
 from typing import TYPE_CHECKING
 
 from qcnlab.metrics import having
@@ -77,5 +76,7 @@ def has_bottleneck(result: Recorded) -> bool:
 
 
 def _middle(metrics: Mapping[str, MetricValues], name: str) -> float | None:
+    from statistics import median
+
     known = metrics[name].known if name in metrics else []
     return median(known) if known else None

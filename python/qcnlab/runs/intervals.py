@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from importlib import import_module
-from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
 from qcnlab.errors import AnalysisError, MissingPackage
@@ -149,6 +148,8 @@ def of_median(values: Sequence[float | None], level: float = LEVEL) -> Interval:
     low, high = (None if math.isnan(each) else float(each) for each in (bounds.low, bounds.high))
     if low is None or high is None:
         low = high = None
+    from statistics import median
+
     return Interval(float(median(known)), low, high, len(known))
 
 
@@ -168,6 +169,8 @@ def of_mean(values: Sequence[float | None], level: float = LEVEL) -> Interval:
     known = _known(values, level)
     if not known:
         return Interval(None, None, None, 0)
+    from statistics import fmean
+
     middle = fmean(known)
     if len(known) < 2:
         return Interval(middle, None, None, len(known))
