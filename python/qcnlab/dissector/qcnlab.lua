@@ -126,6 +126,7 @@ local message = Proto("qcnlab", "qcnlab Scheme Message")
 local kinds = {
     [1] = "Probe", [2] = "Returned probe", [3] = "Probe answer", [4] = "BCN", [5] = "Queue report", [6] = "Echo",
     [7] = "Push-back", [8] = "Reflected mark",
+    [9] = "Received rate", [10] = "Credit",
 }
 local mf = message.fields
 mf.version = ProtoField.uint8("qcnlab.version", "Version", base.DEC)
@@ -142,6 +143,7 @@ mf.capacity = ProtoField.uint64("qcnlab.capacity", "Rate of the port, bit/s", ba
 mf.queue_len = ProtoField.uint64("qcnlab.queue_len", "Queue length, octets", base.DEC)
 mf.arrived = ProtoField.uint64("qcnlab.arrived", "Octets arrived", base.DEC)
 mf.fb = ProtoField.int16("qcnlab.fb", "Feedback", base.DEC)
+mf.credit = ProtoField.uint64("qcnlab.credit", "Credit, octets", base.DEC)
 local message_experts = {
     short = ProtoExpert.new("qcnlab.short", "Message is cut", expert.group.MALFORMED, expert.severity.ERROR),
     kind = ProtoExpert.new("qcnlab.unknown", "Unknown kind or version", expert.group.MALFORMED, expert.severity.ERROR),
@@ -159,6 +161,8 @@ local bodies = {
     {},
     {},
     { { mf.fb, 2 } },
+    { { mf.rate, 8 } },
+    { { mf.credit, 8 } },
 }
 
 function message.dissector(buffer, pinfo, tree)
