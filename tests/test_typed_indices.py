@@ -1,7 +1,8 @@
 """How many bare numbers the Rust workspace still takes for an index: the number only falls.
 
-An index that is a type of its own, with a vector that it alone opens, needs no `as usize` where it
-is used. What is left are counts, ports and hosts that plans hold as plain numbers.
+An index that is a type of its own, with a vector that it alone opens (`qcnlab_units::IdVec`), needs no
+`as usize` where it is used. What is left are counts, ports and flows that plans of the engine and
+the live plane hold as plain numbers.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-CASTS = 693
+CASTS = 443
 """`as usize` outside tests. Lower it when there are fewer; never raise it."""
+FILES_OF_TESTS = re.compile(r"#\[cfg\(test\)\]\s*mod (\w+);")
 TESTS = re.compile(r"#\[cfg\(test\)\]\s*(?:pub(?:\(\w+\))? )?mod \w+ \{.*\Z", re.DOTALL)
 
 
@@ -29,8 +31,14 @@ def of_tests(path: Path) -> bool:
 
 
 def test_bare_indices_only_become_fewer() -> None:
-    sources = (path.relative_to(ROOT) for path in (ROOT / "crates").glob("*/src/**/*.rs"))
-    counted = {path: casts((ROOT / path).read_text()) for path in sources if not of_tests(path)}
+    sources = [path.relative_to(ROOT) for path in (ROOT / "crates").glob("*/src/**/*.rs")]
+    texts = {path: (ROOT / path).read_text() for path in sources if not of_tests(path)}
+    declared = {
+        path.parent / f"{name}.rs"
+        for path, text in texts.items()
+        for name in FILES_OF_TESTS.findall(text)
+    }
+    counted = {path: casts(text) for path, text in texts.items() if path not in declared}
     total = sum(counted.values())
     most = sorted(counted, key=lambda path: -counted[path])[:5]
     told = ", ".join(f"{path} {counted[path]}" for path in most)

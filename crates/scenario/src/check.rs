@@ -14,12 +14,13 @@ use super::resolved::ResolvedScenario;
 use super::routing::check_rule;
 use super::types::{Scenario, Traffic};
 use crate::foreign::LoadError;
+use qcnlab_network::topology::PortId;
 use qcnlab_schemes::params::Variants;
 use qcnlab_schemes::{CongestionPoint, CpId, EventKind};
 use qcnlab_sim::Process;
 use qcnlab_sim::roce::QpRecovery;
 use qcnlab_sim::tcp::{BicProbing, BicStep, Config, CongestionAvoidance, Flavour};
-use qcnlab_units::{BitRate, Bytes, Span};
+use qcnlab_units::{BitRate, Bytes, IdVec, Span};
 
 /// Congestion points one run may have where frames carry the number of one.
 const MOST_POINTS: usize = 65_534;
@@ -204,7 +205,7 @@ fn hotspots(scenario: &Scenario) -> Result<(), LocatedFault> {
 
 /// The network and its paths are within what the engine can number.
 fn sizes(scenario: &Scenario, resolved: &ResolvedScenario) -> Result<(), LocatedFault> {
-    let points = (0..resolved.network.ports()).filter(|port| resolved.watched(scenario, *port)).count();
+    let points = resolved.network.ports().filter(|port| resolved.watched(scenario, *port)).count();
     if points > MOST_POINTS && scenario.scheme.names_points() {
         let fault = Fault::TooMany { what: "congestion points", count: points, limit: MOST_POINTS };
         return refuse(fault, &["switch", "topology"]);
@@ -230,7 +231,7 @@ fn frames(scenario: &Scenario, resolved: &ResolvedScenario) -> Result<(), Locate
         for port in paths.iter().flatten() {
             let (from, _) = resolved.network.ends(*port);
             let (switch, adapter) = (resolved.switch(scenario, from), resolved.adapter(scenario, from));
-            let received = adapter.filter(|_| from != flow.source_index as u32);
+            let received = adapter.filter(|_| from != flow.source_index);
             let buffers = [
                 (resolved.capacity(scenario, *port), "output_buffer"),
                 (switch.and_then(|switch| switch.input_memory), "input_memory"),
@@ -241,7 +242,7 @@ fn frames(scenario: &Scenario, resolved: &ResolvedScenario) -> Result<(), Locate
                 return refuse(Fault::FrameAboveBuffer { frame, buffer }, &keys);
             }
         }
-        let host = flow.source_index as u32;
+        let host = flow.source_index;
         let waits = (flow.size.is_none() || traffic.connection().is_some()) && traffic.queue_pair().is_none();
         if let Some(buffer) = resolved.room(scenario, host).filter(|room| frame > *room && waits) {
             let keys = [resolved.key(host, "input_buffer"), key("frame")];
@@ -323,12 +324,12 @@ fn domain(scenario: &Scenario, resolved: &ResolvedScenario) -> Result<(), Locate
         if !scenario.traffic[flow.traffic].controlled {
             return fault(DomainFault::Uncontrolled { priority: class }, &[key("controlled"), key("priority")]);
         }
-        let sink = flow.sink_index as u32;
+        let sink = flow.sink_index;
         if domain.takes_part(sink) || !resolved.cn_tagged(scenario, number) {
             continue;
         }
         if resolved.paths[number].iter().any(|path| domain.at_the_end(path, class, true).1) {
-            let host = resolved.network.nodes[sink as usize].name.clone();
+            let host = resolved.network.nodes[sink].name.clone();
             let keys = ["defence", "domain.outside"].map(str::to_owned);
             return fault(DomainFault::TagAtOutsider { flow: flow.name.clone(), host }, &keys);
         }
@@ -432,12 +433,12 @@ fn limiters(scenario: &Scenario, resolved: &ResolvedScenario) -> Result<(), Loca
     if scenario.scheme.events().is_empty() || scenario.adapters.iter().all(|adapter| adapter.max_rps.is_none()) {
         return Ok(());
     }
-    let mut flows = vec![0; resolved.network.nodes.len()];
+    let mut flows = IdVec::for_each_of(&resolved.network.nodes, 0);
     resolved.flows.iter().for_each(|flow| flows[flow.source_index] += 1);
-    for (host, flows) in (0u32..).zip(flows) {
+    for (host, flows) in resolved.network.nodes.ids().zip(flows) {
         let limiters = resolved.adapter(scenario, host).and_then(|adapter| adapter.max_rps);
         if let Some(limiters) = limiters.filter(|limiters| flows > *limiters) {
-            let host_name = resolved.network.nodes[host as usize].name.clone();
+            let host_name = resolved.network.nodes[host].name.clone();
             let fault =
                 Fault::SharedLimiter { scheme: scenario.scheme.name().to_owned(), host: host_name, flows, limiters };
             return refuse(fault, &[resolved.key(host, "max_rps"), "scheme.name".to_owned()]);
@@ -451,13 +452,13 @@ fn telemetry(scenario: &Scenario, resolved: &ResolvedScenario) -> Result<(), Loc
     if !scenario.scheme.congestion_point(CpId(0)).capabilities().stamps_departures {
         return Ok(());
     }
-    let silent = |port: &u32| {
+    let silent = |port: &PortId| {
         let (from, _) = resolved.network.ends(*port);
         resolved.switch(scenario, from).is_some_and(|switch| !switch.congestion_points)
     };
     let Some(port) = resolved.paths.iter().flatten().flatten().copied().find(silent) else { return Ok(()) };
     let (from, _) = resolved.network.ends(port);
-    let switch = resolved.network.nodes[from as usize].name.clone();
+    let switch = resolved.network.nodes[from].name.clone();
     let fault = Fault::NoTelemetry { scheme: scenario.scheme.name().to_owned(), switch };
     refuse(fault, &[resolved.key(from, "congestion_points"), "scheme.name".to_owned()])
 }
@@ -465,7 +466,7 @@ fn telemetry(scenario: &Scenario, resolved: &ResolvedScenario) -> Result<(), Loc
 /// The set point of the scheme lies below every buffer.
 fn set_point(scenario: &Scenario, resolved: &ResolvedScenario) -> Result<(), LocatedFault> {
     let Some(set_point) = scenario.scheme.set_point() else { return Ok(()) };
-    for port in (0..resolved.network.ports()).filter(|port| resolved.watched(scenario, *port)) {
+    for port in resolved.network.ports().filter(|port| resolved.watched(scenario, *port)) {
         if let Some(buffer) = resolved.capacity(scenario, port).filter(|buffer| set_point >= *buffer) {
             let (from, _) = resolved.network.ends(port);
             let built_in = scenario.topology.built_in_bottleneck().is_some_and(|bottleneck| bottleneck.port == port);

@@ -11,9 +11,10 @@ use super::fault::{Fault, near_or_all};
 use super::located::{LocatedFault, read_pattern};
 use super::pausing::class_list;
 use super::types::{Feedback, Scenario};
-use qcnlab_network::topology::{Network, Role, reverse};
+use qcnlab_network::topology::{Network, NodeId, PortId, Role};
 use qcnlab_schemes::SignalKind;
 use qcnlab_sim::DomainPort;
+use qcnlab_units::IdVec;
 
 /// The mode of a port for one priority, as it is when the run starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,11 +66,11 @@ pub struct ResolvedDomain {
     /// Priorities under congestion control, a bit each.
     pub cnpvs: u8,
     /// Whether each node takes part.
-    member: Vec<bool>,
+    member: IdVec<NodeId, bool>,
     /// For each port whose node takes part, what it does for each priority.
-    ports: Vec<Option<[Defended; 8]>>,
-    roles: Vec<Role>,
-    ends: Vec<(u32, u32)>,
+    ports: IdVec<PortId, Option<[Defended; 8]>>,
+    roles: IdVec<NodeId, Role>,
+    ends: IdVec<PortId, (NodeId, NodeId)>,
 }
 
 fn refuse<T>(fault: DomainFault, keys: &[impl ToString]) -> Result<T, LocatedFault> {
@@ -96,9 +97,9 @@ impl ResolvedDomain {
         let member = members(scenario, network)?;
         let mut resolved = ResolvedDomain {
             cnpvs,
-            ports: vec![None; network.ports() as usize],
+            ports: network.by_port(None),
             roles: network.nodes.iter().map(|node| node.role).collect(),
-            ends: (0..network.ports()).map(|port| network.ends(port)).collect(),
+            ends: network.ports().map(|port| network.ends(port)).collect(),
             member,
         };
         let fallback = alternate(domain.alternate_priority, cnpvs, "domain.alternate_priority")?;
@@ -110,13 +111,13 @@ impl ResolvedDomain {
             alternate: 0,
             set: false,
         };
-        for port in 0..network.ports() {
-            if resolved.member[network.ends(port).0 as usize] {
+        for port in network.ports() {
+            if resolved.member[network.ends(port).0] {
                 let of_class = |class: u8| Defended {
                     alternate: fallback.unwrap_or_else(|| automatic_alternate(class, cnpvs)),
                     ..automatic
                 };
-                resolved.ports[port as usize] = Some(std::array::from_fn(|class| of_class(class as u8)));
+                resolved.ports[port] = Some(std::array::from_fn(|class| of_class(class as u8)));
             }
         }
         // The first table that fits a port holds, so the last is applied first.
@@ -142,8 +143,8 @@ impl ResolvedDomain {
         let set = alternate(defence.alternate_priority, self.cnpvs, &key("alternate_priority"))?;
         let pattern = read_pattern(&defence.port, &key("port"))?;
         let (mut any, mut outside) = (false, None);
-        for port in (0..network.ports()).filter(|port| pattern.matches(&network.port_name(*port))) {
-            let Some(of_class) = &mut self.ports[port as usize] else {
+        for port in network.ports().filter(|port| pattern.matches(&network.port_name(*port))) {
+            let Some(of_class) = &mut self.ports[port] else {
                 outside.get_or_insert(port);
                 continue;
             };
@@ -161,17 +162,17 @@ impl ResolvedDomain {
             return Ok(());
         }
         if let Some(port) = outside {
-            let node = network.nodes[network.ends(port).0 as usize].name.clone();
+            let node = network.nodes[network.ends(port).0].name.clone();
             return refuse(DomainFault::Outside { port: network.port_name(port), node }, &[key("port")]);
         }
-        let names: Vec<String> = (0..network.ports()).map(|port| network.port_name(port)).collect();
+        let names: Vec<String> = network.ports().map(|port| network.port_name(port)).collect();
         let hint = near_or_all(&defence.port, "ports", &names);
         refuse(DomainFault::NoMatch { pattern: defence.port.clone(), what: "port", hint }, &[key("port")])
     }
 
     /// Has LLDP settle the automatic modes.
     fn settle(&mut self) {
-        let announced: Vec<u8> = (0..self.ports.len()).map(|port| self.announced(port)).collect();
+        let announced: IdVec<PortId, u8> = self.ports.ids().map(|port| self.announced(port)).collect();
         self.each(|defended, class, neighbour| {
             let heard = announced[neighbour] & 1 << class != 0;
             defended.mode = match defended.choice {
@@ -183,7 +184,7 @@ impl ResolvedDomain {
                 DefenceMode::Auto => Mode::Edge,
             };
         });
-        let ready: Vec<u8> = (0..self.ports.len()).map(|port| self.ready(port)).collect();
+        let ready: IdVec<PortId, u8> = self.ports.ids().map(|port| self.ready(port)).collect();
         self.each(|defended, class, neighbour| {
             let heard = ready[neighbour] & 1 << class != 0;
             if defended.choice == DefenceMode::Auto && defended.mode == Mode::Interior && heard {
@@ -193,45 +194,45 @@ impl ResolvedDomain {
     }
 
     /// Calls `act` with what each port does for each priority of the domain, that priority, and the neighbour's port.
-    fn each(&mut self, act: impl Fn(&mut Defended, u8, usize)) {
-        for (port, of_class) in (0u32..).zip(&mut self.ports) {
+    fn each(&mut self, act: impl Fn(&mut Defended, u8, PortId)) {
+        for (port, of_class) in self.ports.ids().zip(self.ports.iter_mut()) {
             for class in (0..8u8).filter(|class| self.cnpvs & 1 << class != 0) {
                 if let Some(of_class) = of_class {
-                    act(&mut of_class[usize::from(class)], class, reverse(port) as usize);
+                    act(&mut of_class[usize::from(class)], class, port.reverse());
                 }
             }
         }
     }
 
     /// The priorities of the domain for which `holds` at a port, as bits; none where the node takes no part.
-    fn bits(&self, port: usize, holds: impl Fn(&Defended) -> bool) -> u8 {
+    fn bits(&self, port: PortId, holds: impl Fn(&Defended) -> bool) -> u8 {
         let Some(Some(of_class)) = self.ports.get(port) else { return 0 };
         let classes = (0..8u8).filter(|class| self.cnpvs & 1 << class != 0 && holds(&of_class[usize::from(*class)]));
         classes.fold(0, |bits, class| bits | 1 << class)
     }
 
     /// The priorities that a port announces as under congestion control.
-    pub fn announced(&self, port: usize) -> u8 {
+    pub fn announced(&self, port: PortId) -> u8 {
         self.bits(port, |defended| defended.lldp && defended.choice != DefenceMode::Disabled)
     }
 
     /// The priorities that a port announces itself ready for.
-    pub fn ready(&self, port: usize) -> u8 {
+    pub fn ready(&self, port: PortId) -> u8 {
         let passes = |mode| matches!(mode, Mode::Interior | Mode::InteriorReady);
         self.announced(port) & self.bits(port, |defended| defended.accepts_cn_tags && passes(defended.mode))
     }
 
     /// How a port defends the domain; `None` where its node takes no part.
-    pub fn defence(&self, port: u32) -> Option<PortDefence> {
-        let of_class = self.ports.get(port as usize)?.as_ref()?;
+    pub fn defence(&self, port: PortId) -> Option<PortDefence> {
+        let of_class = self.ports.get(port)?.as_ref()?;
         let inside = |class: usize| self.cnpvs & 1 << class != 0;
         Some(PortDefence {
             choices: std::array::from_fn(|class| match inside(class) {
                 true => of_class[class].choice,
                 false => DefenceMode::Disabled,
             }),
-            announces: self.announced(port as usize),
-            accepts_cn_tags: self.bits(port as usize, |defended| defended.accepts_cn_tags),
+            announces: self.announced(port),
+            accepts_cn_tags: self.bits(port, |defended| defended.accepts_cn_tags),
             alternates: std::array::from_fn(|class| of_class[class].alternate),
             settled: std::array::from_fn(|class| match of_class[class].mode {
                 Mode::Interior if inside(class) => DefenceMode::Interior,
@@ -243,38 +244,37 @@ impl ResolvedDomain {
     }
 
     /// Whether a node takes part. Nodes inside hosts do as nothing asks of them.
-    pub fn takes_part(&self, node: u32) -> bool {
-        self.member.get(node as usize).copied().unwrap_or(true)
+    pub fn takes_part(&self, node: NodeId) -> bool {
+        self.member.get(node).copied().unwrap_or(true)
     }
 
     /// What a port does for a priority; `None` where its node takes no part.
-    pub fn defended(&self, port: u32, class: u8) -> Option<Defended> {
-        let of_class = self.ports.get(port as usize)?.as_ref()?;
+    pub fn defended(&self, port: PortId, class: u8) -> Option<Defended> {
+        let of_class = self.ports.get(port)?.as_ref()?;
         (self.cnpvs & 1 << class != 0).then(|| of_class[usize::from(class)])
     }
 
     /// Whether the host of a port has reaction points for a priority.
-    pub fn reacts(&self, port: u32, class: u8) -> bool {
+    pub fn reacts(&self, port: PortId, class: u8) -> bool {
         self.defended(port, class).is_some_and(|defended| defended.mode != Mode::Disabled)
     }
 
     /// Whether a host's frames leave with CN-TAG.
-    pub fn tags(&self, port: u32, class: u8) -> bool {
+    pub fn tags(&self, port: PortId, class: u8) -> bool {
         self.defended(port, class).is_some_and(|defended| defended.mode == Mode::InteriorReady)
     }
 
     /// What becomes of frames that leave by a port.
-    pub fn port_plan(&self, port: u32) -> DomainPort {
+    pub fn port_plan(&self, port: PortId) -> DomainPort {
         let mut plan = DomainPort::NEUTRAL;
-        let Some((from, to)) = self.ends.get(port as usize).copied() else { return plan };
-        let number = port as usize;
-        plan.points = self.bits(number, |defended| defended.mode != Mode::Disabled);
-        if self.roles[from as usize] == Role::Switch {
-            plan.untags = self.bits(number, |defended| matches!(defended.mode, Mode::Edge | Mode::Interior));
+        let Some((from, to)) = self.ends.get(port).copied() else { return plan };
+        plan.points = self.bits(port, |defended| defended.mode != Mode::Disabled);
+        if self.roles[from] == Role::Switch {
+            plan.untags = self.bits(port, |defended| matches!(defended.mode, Mode::Edge | Mode::Interior));
         }
-        if self.roles[to as usize] == Role::Switch {
+        if self.roles[to] == Role::Switch {
             for class in 0..8u8 {
-                let facing = self.defended(reverse(port), class).filter(|defended| defended.mode == Mode::Edge);
+                let facing = self.defended(port.reverse(), class).filter(|defended| defended.mode == Mode::Edge);
                 if let Some(defended) = facing {
                     plan.remaps[usize::from(class)] = defended.alternate;
                 }
@@ -286,7 +286,7 @@ impl ResolvedDomain {
     /// The priorities that frames of `classes` may get on their way, as bits.
     pub fn alternates(&self, classes: u8) -> u8 {
         let mut all = 0;
-        for port in 0..self.ports.len() as u32 {
+        for port in self.ports.ids() {
             let remaps = self.port_plan(port).remaps;
             (0..8).filter(|class| classes & 1 << class != 0).for_each(|class| all |= 1 << remaps[class]);
         }
@@ -294,8 +294,8 @@ impl ResolvedDomain {
     }
 
     /// The priority of a flow's frames, and whether they have a CN-TAG, at the end of a path.
-    pub(crate) fn at_the_end(&self, path: &[u32], class: u8, cn_tag: bool) -> (u8, bool) {
-        let cross = |(class, tag): (u8, bool), port: &u32| {
+    pub(crate) fn at_the_end(&self, path: &[PortId], class: u8, cn_tag: bool) -> (u8, bool) {
+        let cross = |(class, tag): (u8, bool), port: &PortId| {
             let plan = self.port_plan(*port);
             (plan.remaps[usize::from(class)], tag && plan.untags & 1 << class == 0)
         };
@@ -315,10 +315,10 @@ fn signals(scenario: &Scenario) -> Result<(), LocatedFault> {
     refuse(fault, &["scheme.name", "domain"])
 }
 
-fn members(scenario: &Scenario, network: &Network) -> Result<Vec<bool>, LocatedFault> {
+fn members(scenario: &Scenario, network: &Network) -> Result<IdVec<NodeId, bool>, LocatedFault> {
     let outside = scenario.domain.as_ref().and_then(|domain| domain.outside.as_ref());
     let Some(text) = outside.filter(|text| !text.trim().is_empty()) else {
-        return Ok(vec![true; network.nodes.len()]);
+        return Ok(IdVec::for_each_of(&network.nodes, true));
     };
     // Each name by itself, so that one that fits nothing is not hidden by another that does.
     for one in text.split(',').map(str::trim) {

@@ -3,12 +3,12 @@
 use super::fault::Fault;
 use super::located::{LocatedFault, read_pattern};
 use qcnlab_network::Pattern;
-use qcnlab_network::topology::{Network, Role, TopologyError};
+use qcnlab_network::topology::{Network, NodeId, Role, TopologyError};
 use qcnlab_schemes::{Dice, Purpose, choice};
 use qcnlab_sim::WaitDelays;
 use qcnlab_traffic::replay::CaptureSurvey;
 use qcnlab_traffic::{Arrival, ArrivalsError};
-use qcnlab_units::{Bytes, Instant, Span};
+use qcnlab_units::{Bytes, Id, Instant, Span};
 
 /// Which random draws flows come from.
 #[derive(Clone, Copy, Debug)]
@@ -21,8 +21,8 @@ pub struct Draw {
 
 /// A flow from one host to another, with what is its own if it is drawn at random or listed in a file.
 pub(super) struct HostPair {
-    pub(super) from: u32,
-    pub(super) to: u32,
+    pub(super) from: NodeId,
+    pub(super) to: NodeId,
     pub(super) start: Span,
     pub(super) size: Option<Bytes>,
     pub(super) class: Option<u8>,
@@ -82,7 +82,7 @@ impl TrafficEntry<'_> {
     }
 
     /// The hosts that send and those that receive.
-    pub(super) fn hosts(&self) -> Result<(Vec<u32>, Vec<u32>), LocatedFault> {
+    pub(super) fn hosts(&self) -> Result<(Vec<NodeId>, Vec<NodeId>), LocatedFault> {
         let senders = named_hosts(self.network, self.from, self.number, "from")?;
         let receivers = named_hosts(self.network, self.to, self.number, "to")?;
         if self.spread == Pairing::Uniform && !self.is_stream {
@@ -94,7 +94,7 @@ impl TrafficEntry<'_> {
     /// The flows that `from`, `to` and `spread` say.
     pub(super) fn spread(&self) -> Result<Vec<HostPair>, LocatedFault> {
         let (senders, receivers) = self.hosts()?;
-        let pairs: Vec<(u32, u32)> = if self.spread == Pairing::Paired {
+        let pairs: Vec<(NodeId, NodeId)> = if self.spread == Pairing::Paired {
             if senders.len() != receivers.len() {
                 let fault = Fault::Unpaired { left: senders.len(), right: receivers.len(), shared: false };
                 return Err(LocatedFault::new(fault, &[self.key("to"), self.key("from")]));
@@ -104,7 +104,7 @@ impl TrafficEntry<'_> {
             if senders.len().saturating_mul(receivers.len()) > MOST_FLOWS {
                 return Err(too_many(senders.len().saturating_mul(receivers.len()), self.number));
             }
-            let to_all = |from: u32| receivers.iter().map(move |to| (from, *to)).filter(|(from, to)| from != to);
+            let to_all = |from: NodeId| receivers.iter().map(move |to| (from, *to)).filter(|(from, to)| from != to);
             senders.iter().flat_map(|from| to_all(*from)).collect()
         };
         let itself = match pairs.first() {
@@ -112,7 +112,7 @@ impl TrafficEntry<'_> {
             Some(_) => pairs.iter().find(|(from, to)| from == to).map(|(from, _)| *from),
         };
         if let Some(host) = itself {
-            let name = self.network.nodes[host as usize].name.clone();
+            let name = self.network.nodes[host].name.clone();
             let fault = Fault::Topology(TopologyError::ToItself { name });
             return Err(LocatedFault::new(fault, &[self.key("to"), self.key("from")]));
         }
@@ -136,8 +136,8 @@ impl TrafficEntry<'_> {
         let keys = ["load", "senders", "to", "from"].map(|name| self.key(name));
         let flows = flows.map_err(|error| LocatedFault::new(Fault::Arrivals(error), &keys))?;
         let pair = |flow: Arrival| HostPair {
-            from: flow.from,
-            to: flow.to,
+            from: NodeId::new(flow.from),
+            to: NodeId::new(flow.to),
             start: flow.start.since(Instant::ZERO),
             size: Some(flow.size),
             class: None,
@@ -148,15 +148,20 @@ impl TrafficEntry<'_> {
     }
 }
 
+/// The numbers of hosts, for what knows no network.
+pub(super) fn numbers(hosts: &[NodeId]) -> Vec<u32> {
+    hosts.iter().map(|host| host.number()).collect()
+}
+
 pub(super) fn too_many(flows: usize, traffic: usize) -> LocatedFault {
     let keys = ["to", "from"].map(|key| format!("traffic.{traffic}.{key}"));
     LocatedFault::new(Fault::TooManyFlows { flows, limit: MOST_FLOWS }, &keys)
 }
 
 /// Each sender but the first starts a stagger after the one before it.
-fn staggered(pairs: Vec<(u32, u32)>, mut start: Span, stagger: Span) -> Vec<HostPair> {
+fn staggered(pairs: Vec<(NodeId, NodeId)>, mut start: Span, stagger: Span) -> Vec<HostPair> {
     let mut sender = None;
-    let at = |(from, to): (u32, u32)| {
+    let at = |(from, to): (NodeId, NodeId)| {
         if sender.replace(from).is_some_and(|before| before != from) {
             start = start + stagger;
         }
@@ -166,7 +171,12 @@ fn staggered(pairs: Vec<(u32, u32)>, mut start: Span, stagger: Span) -> Vec<Host
 }
 
 /// The hosts that a key of an entry, `from` or `to`, names.
-pub(super) fn named_hosts(network: &Network, text: &str, traffic: usize, key: &str) -> Result<Vec<u32>, LocatedFault> {
+pub(super) fn named_hosts(
+    network: &Network,
+    text: &str,
+    traffic: usize,
+    key: &str,
+) -> Result<Vec<NodeId>, LocatedFault> {
     let entry = format!("traffic.{traffic}");
     let key = format!("{entry}.{key}");
     let hosts = matching(network, &read_pattern(text, &key)?);
@@ -179,15 +189,15 @@ pub(super) fn named_hosts(network: &Network, text: &str, traffic: usize, key: &s
 
 /// The hosts that a pattern matches: those of its first alternative in the order of the network, then those of the
 /// second, and so on.
-fn matching(network: &Network, wanted: &Pattern) -> Vec<u32> {
-    let rank = |host: u32| Some((wanted.rank(&network.nodes[host as usize].name)?, host));
-    let mut hosts: Vec<(usize, u32)> = network.hosts().filter_map(rank).collect();
+fn matching(network: &Network, wanted: &Pattern) -> Vec<NodeId> {
+    let rank = |host: NodeId| Some((wanted.rank(&network.nodes[host].name)?, host));
+    let mut hosts: Vec<(usize, NodeId)> = network.hosts().filter_map(rank).collect();
     hosts.sort_unstable();
     hosts.into_iter().map(|(_, host)| host).collect()
 }
 
 fn no_host(network: &Network, pattern: &str) -> Fault {
     let switch = network.nodes.iter().any(|node| node.role == Role::Switch && node.name == pattern);
-    let hosts = network.hosts().map(|host| network.nodes[host as usize].name.clone()).collect();
+    let hosts = network.hosts().map(|host| network.nodes[host].name.clone()).collect();
     Fault::NoHost { pattern: pattern.to_owned(), switch, hosts }
 }

@@ -4,14 +4,14 @@ use super::fault::Fault;
 use super::incidents::Failure;
 use super::located::LocatedFault;
 use super::types::Scenario;
-use qcnlab_network::topology::Network;
+use qcnlab_network::topology::{LinkId, Network};
 use qcnlab_units::Span;
 
 /// A failure with the number of its link.
 #[derive(Clone, Copy, Debug)]
 pub struct FailedLink {
     /// Its position in [`Network::links`](qcnlab_network::topology::Network::links).
-    pub link: usize,
+    pub link: LinkId,
     /// When it fails.
     pub from: Span,
     /// When it is back; `None` for never.
@@ -24,12 +24,12 @@ pub(super) fn failed_links(scenario: &Scenario, network: &Network) -> Result<Vec
     for (number, failure) in scenario.failures.iter().enumerate() {
         let key = |name: &str| format!("failure.{number}.{name}");
         let refuse = |fault, keys: &[String]| Err(LocatedFault::new(fault, keys));
-        let names = || (0..network.ports()).map(|port| network.port_name(port));
-        let Some(port) = names().position(|name| name == failure.link) else {
+        let names = || network.ports().map(|port| network.port_name(port));
+        let Some(port) = network.ports().find(|port| network.port_name(*port) == failure.link) else {
             let fault = Fault::NotInTopology { what: "link", name: failure.link.clone(), known: names().collect() };
             return refuse(fault, &[key("link"), format!("failure.{number}")]);
         };
-        let (link, duration) = (port / 2, scenario.duration);
+        let (link, duration) = (port.link(), scenario.duration);
         let Failure { from, until, .. } = *failure;
         if from >= duration {
             let fault = Fault::BeyondEnd { what: "the link fails", value: from, duration };

@@ -5,7 +5,7 @@ use super::entry::{Draw, MOST_FLOWS, TrafficEntry, too_many};
 use super::located::LocatedFault;
 use super::network::network;
 use super::types::Scenario;
-use qcnlab_network::topology::Network;
+use qcnlab_network::topology::{Network, NodeId};
 use qcnlab_schemes::params::Variants;
 use qcnlab_sim::WaitDelays;
 use qcnlab_units::{Bytes, Span};
@@ -18,11 +18,11 @@ pub struct FlowSpec {
     /// for further flows of a pair.
     pub name: String,
     /// Position of the source among the nodes of the network, from 0.
-    pub source_index: usize,
+    pub source_index: NodeId,
     /// The source's name.
     pub source_name: String,
     /// Position of the receiver among the nodes of the network.
-    pub sink_index: usize,
+    pub sink_index: NodeId,
     /// Position of the entry in [`Scenario::traffic`].
     pub traffic: usize,
     /// When it starts, before jitter.
@@ -62,8 +62,8 @@ impl Scenario {
 /// The flows of a scenario over its network.
 pub(super) fn flows(scenario: &Scenario, network: &Network, draw: Draw) -> Result<Vec<FlowSpec>, LocatedFault> {
     let mut flows: Vec<FlowSpec> = Vec::new();
-    let mut of_pair: HashMap<(u32, u32), u32> = HashMap::new();
-    let name = |node: u32| &network.nodes[node as usize].name;
+    let mut of_pair: HashMap<(NodeId, NodeId), u32> = HashMap::new();
+    let name = |node: NodeId| &network.nodes[node].name;
     let sink = scenario.topology.built_in_bottleneck().map(|bottleneck| bottleneck.sink);
     for traffic in 0..scenario.traffic.len() {
         let first = flows.len();
@@ -75,9 +75,9 @@ pub(super) fn flows(scenario: &Scenario, network: &Network, draw: Draw) -> Resul
             let hosts = if Some(pair.to) == sink { from.clone() } else { format!("{from}->{to}") };
             flows.push(FlowSpec {
                 name: if *count == 1 { hosts } else { format!("{hosts}#{count}") },
-                source_index: pair.from as usize,
+                source_index: pair.from,
                 source_name: name(pair.from).clone(),
-                sink_index: pair.to as usize,
+                sink_index: pair.to,
                 traffic,
                 start: pair.start,
                 size: pair.size,

@@ -5,8 +5,9 @@ use super::pausing::{part, paused_link};
 use super::resolved::ResolvedScenario;
 use super::thresholds::named;
 use super::types::Scenario;
+use qcnlab_network::topology::{NodeId, PortId};
 use qcnlab_sim::{PausePlan, PauseRule};
-use qcnlab_units::{BitRate, Bytes, Span};
+use qcnlab_units::{BitRate, Bytes, Id, Span};
 use std::collections::BTreeMap;
 
 /// What a node keeps for one group of a link.
@@ -27,27 +28,27 @@ impl Scenario {
         let Ok(resolved) = self.resolve(Draw { seed: self.seed, replication: 0 }) else { return Vec::new() };
         let Ok(tables) = resolved.pause_tables(self) else { return Vec::new() };
         let mut kinds: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-        for (number, table) in (0u32..).zip(tables) {
-            let (Some(table), Some(plan)) = (table, &resolved.pauses[number as usize]) else { continue };
+        for (number, table) in tables.enumerate() {
+            let (Some(table), Some(plan)) = (*table, &resolved.pauses[number]) else { continue };
             let words = resolved.headroom_words(self, number, table, plan);
-            kinds.entry(words).or_default().push(&resolved.network.nodes[number as usize].name);
+            kinds.entry(words).or_default().push(&resolved.network.nodes[number].name);
         }
         kinds.iter().map(|(words, nodes)| format!("{}: {words}", named(nodes))).collect()
     }
 }
 
 impl ResolvedScenario {
-    fn headroom_words(&self, scenario: &Scenario, node: u32, table: usize, plan: &PausePlan) -> String {
+    fn headroom_words(&self, scenario: &Scenario, node: NodeId, table: usize, plan: &PausePlan) -> String {
         let site = self.site(scenario, node, table, self.classes(scenario));
-        let shared = self.shared_buffers[node as usize].as_ref();
+        let shared = self.shared_buffers[node].as_ref();
         let cell = shared.map_or(Bytes::new(1), |shared| shared.cell);
-        let kept = |port: u32| match plan.rule {
+        let kept = |port: PortId| match plan.rule {
             PauseRule::Watermarks { high, .. } => site
                 .memory
                 .map_or(Kept::Nothing, |memory| Kept::Octets(part(memory, plan.scope, site.used).saturating_sub(high))),
             PauseRule::Threshold { .. } => Kept::Nothing,
             PauseRule::Dynamic { .. } => {
-                let input = shared.and_then(|shared| shared.inputs.iter().find(|input| input.port == port));
+                let input = shared.and_then(|shared| shared.inputs.iter().find(|input| input.port == port.number()));
                 let pool = shared.and_then(|shared| shared.headroom_pool);
                 match (input.map(|input| input.headroom), pool) {
                     (Some(headroom), Some(pool)) => Kept::OfPool(headroom, pool),
@@ -57,7 +58,7 @@ impl ResolvedScenario {
             }
         };
         let mut links: BTreeMap<(Kept, BitRate, Bytes), u32> = BTreeMap::new();
-        for port in (0..self.outside_ports()).filter(|port| self.network.ends(*port).1 == node) {
+        for port in self.outside_ports().filter(|port| self.network.ends(*port).1 == node) {
             let link = self.network.link(port);
             let brings = paused_link(&site, link, cell).headroom();
             *links.entry((kept(port), link.rate, brings)).or_default() += 1;

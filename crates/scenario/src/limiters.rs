@@ -2,6 +2,7 @@
 
 use super::resolved::ResolvedScenario;
 use super::types::Scenario;
+use qcnlab_network::topology::NodeId;
 use std::collections::HashMap;
 
 /// The limiter of each flow.
@@ -13,7 +14,7 @@ pub fn limiters(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<u32> {
 /// For each flow the limiter that hears a message without CN-TAG: the first of its host and priority. `None` where the
 /// host has no reaction points for it.
 pub fn untagged_limiters(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<Option<u32>> {
-    let mut first: HashMap<(usize, u8), u32> = HashMap::new();
+    let mut first: HashMap<(NodeId, u8), u32> = HashMap::new();
     let limiters = limiters(scenario, resolved);
     let each = resolved.flows.iter().zip(&limiters).enumerate().map(|(number, (flow, limiter))| {
         let of = (flow.source_index, resolved.class(scenario, flow));
@@ -28,14 +29,14 @@ pub fn untagged_limiters(scenario: &Scenario, resolved: &ResolvedScenario) -> Ve
 #[derive(Default)]
 struct Limiters {
     /// Flows of each host, and in a domain of each priority, so far.
-    flows: HashMap<(u32, u8), u32>,
-    numbers: HashMap<(u32, u8, u32), u32>,
+    flows: HashMap<(NodeId, u8), u32>,
+    numbers: HashMap<(NodeId, u8, u32), u32>,
 }
 
 impl Limiters {
     fn next(&mut self, scenario: &Scenario, resolved: &ResolvedScenario, number: usize) -> u32 {
         let spec = &resolved.flows[number];
-        let host = spec.source_index as u32;
+        let host = spec.source_index;
         let class = if resolved.domain.is_some() { resolved.class(scenario, spec) } else { 0 };
         let flow = self.flows.entry((host, class)).or_insert(0);
         let most = resolved.adapter(scenario, host).and_then(|adapter| adapter.max_rps);

@@ -4,7 +4,8 @@ use super::fault::Fault;
 use super::located::{LocatedFault, bad_pattern, read_pattern};
 use super::shapes::{Chain, FatTree, Graph, LeafSpine, Links, OneSwitch, ParkingLot, Star, Topology, Tree};
 use super::types::Scenario;
-use qcnlab_network::topology::{self, Cable, Link, NamedLink, Network, Node, Role, TopologyError};
+use qcnlab_network::topology::{self, Cable, Link, NamedLink, Network, Node, NodeId, Role, TopologyError};
+use qcnlab_units::Id;
 use std::collections::HashMap;
 
 /// The network that a scenario's `[topology]` and `[[link]]` describe.
@@ -61,10 +62,10 @@ fn around(star: &Star) -> Network {
     let mut nodes: Vec<Node> = (1..=star.sources).map(|i| node(format!("source{i}"), Role::Host)).collect();
     nodes.push(node("switch".to_owned(), Role::Switch));
     nodes.push(node("sink".to_owned(), Role::Host));
-    let switch = star.sources;
-    let source = |a| Link { a, b: switch, rate: star.rate, delay: star.rtt.half_rounded_down() };
-    let sink = Link { a: switch, b: switch + 1, rate: star.bottleneck_rate, delay: star.sink_delay };
-    Network { nodes, links: (0..star.sources).map(source).chain([sink]).collect() }
+    let switch = NodeId::new(star.sources);
+    let source = |a| Link { a: NodeId::new(a), b: switch, rate: star.rate, delay: star.rtt.half_rounded_down() };
+    let sink = Link { a: switch, b: NodeId::new(star.sources + 1), rate: star.bottleneck_rate, delay: star.sink_delay };
+    Network { nodes: nodes.into(), links: (0..star.sources).map(source).chain([sink]).collect() }
 }
 
 /// The links of one entry.

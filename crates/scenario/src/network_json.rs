@@ -3,6 +3,7 @@
 use super::entry::Draw;
 use super::types::Scenario;
 use qcnlab_network::topology::Role;
+use qcnlab_units::{Id, IdVec};
 use serde_json::{Value, json};
 
 impl Scenario {
@@ -17,24 +18,23 @@ impl Scenario {
         let draw = Draw { seed: self.seed, replication: 0 };
         let Ok(resolved) = self.resolve(draw) else { unreachable!("a checked scenario can be resolved") };
         let network = &resolved.network;
-        let mut watermarks = vec![Value::Null; network.nodes.len()];
+        let mut watermarks = IdVec::for_each_of(&network.nodes, Value::Null);
         for (name, level) in resolved.watermarks(self) {
             if let Some(node) = network.node(name) {
-                watermarks[node as usize] = level.into();
+                watermarks[node] = level.into();
             }
         }
-        let outside_ports = resolved.outside_ports();
-        let mut sends = vec![0u64; network.nodes.len()];
+        let mut sends = IdVec::for_each_of(&network.nodes, 0u64);
         let mut receives = sends.clone();
         for (flow, paths) in resolved.flows.iter().zip(&resolved.paths) {
             sends[flow.source_index] += 1;
-            let last = paths[0].iter().rev().find(|port| **port < outside_ports);
+            let last = paths[0].iter().rev().find(|port| resolved.is_outside(**port));
             if let Some(port) = last {
-                receives[network.ends(*port).1 as usize] += 1;
+                receives[network.ends(*port).1] += 1;
             }
         }
         // Inner nodes of hosts come last; names in files have no slash.
-        let nodes = network.nodes.iter().enumerate().filter(|(_, node)| !node.name.contains('/'));
+        let nodes = network.nodes.enumerate().filter(|(_, node)| !node.name.contains('/'));
         let nodes = nodes.map(|(i, node)| {
             json!({
                 "name": node.name,
@@ -44,10 +44,10 @@ impl Scenario {
                 "watermarks": watermarks[i],
             })
         });
-        let links = network.links.iter().take(outside_ports as usize / 2).map(
-            |link| json!({"a": link.a, "b": link.b, "rate_bps": link.rate.get(), "delay_s": link.delay.seconds()}),
+        let links = network.links.iter().take(resolved.outside_ports().len() / 2).map(
+            |link| json!({"a": link.a.number(), "b": link.b.number(), "rate_bps": link.rate.get(), "delay_s": link.delay.seconds()}),
         );
-        let ways = (0..outside_ports).filter(|port| resolved.crossed[*port as usize]);
+        let ways = resolved.outside_ports().filter(|port| resolved.crossed[*port]);
         json!({
             "nodes": nodes.collect::<Vec<_>>(),
             "links": links.collect::<Vec<_>>(),

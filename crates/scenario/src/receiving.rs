@@ -4,8 +4,8 @@
 //! delay joins them. Paths that end at the host go on over that link; a receiver's answers start at the inner node.
 
 use super::Adapters;
-use qcnlab_network::topology::{Link, Network, Node, Role};
-use qcnlab_units::Span;
+use qcnlab_network::topology::{Link, Network, Node, NodeId, PortId, Role};
+use qcnlab_units::{IdVec, Span};
 
 /// Suffix of an inner node's name, after its host's. Names in files have no slash.
 const READER: &str = "/reader";
@@ -21,21 +21,21 @@ impl Adapters {
 /// ends at the host.
 pub(super) fn add_readers<'a>(
     network: &mut Network,
-    paths: &mut [Vec<Vec<u32>>],
-    adapter: impl Fn(u32) -> Option<&'a Adapters>,
+    paths: &mut [Vec<Vec<PortId>>],
+    adapter: impl Fn(NodeId) -> Option<&'a Adapters>,
 ) {
-    let mut inside = vec![None; network.nodes.len()];
-    for host in 0..inside.len() as u32 {
+    let mut inside = IdVec::for_each_of(&network.nodes, None);
+    for host in inside.ids() {
         let Some(table) = adapter(host).filter(|table| table.receives()) else { continue };
         let Some(link) = network.links.iter().find(|link| link.a == host || link.b == host) else { continue };
         let rate = table.receive_rate.unwrap_or(link.rate);
-        inside[host as usize] = Some(network.ports());
-        let name = format!("{}{READER}", network.nodes[host as usize].name);
-        network.links.push(Link { a: host, b: network.nodes.len() as u32, rate, delay: Span::ZERO });
+        inside[host] = Some(network.links.next_id().there());
+        let name = format!("{}{READER}", network.nodes[host].name);
+        network.links.push(Link { a: host, b: network.nodes.next_id(), rate, delay: Span::ZERO });
         network.nodes.push(Node { name, role: Role::Host });
     }
     for path in paths.iter_mut().flatten() {
         let last = path.last().map(|port| network.ends(*port).1);
-        path.extend(last.and_then(|host| inside[host as usize]));
+        path.extend(last.and_then(|host| inside[host]));
     }
 }

@@ -22,9 +22,9 @@ use super::types::{Feedback, Scenario};
 use super::watchdog::{StormAt, storms, watchdogs};
 use super::wred::thresholds;
 use super::{Adapters, Switches};
-use qcnlab_network::topology::{Network, Node, Role, reverse};
+use qcnlab_network::topology::{LinkId, Network, Node, NodeId, PortId, Role};
 use qcnlab_sim::{PausePlan, PauseRule, SharedBufferPlan, WatchdogPlan, WredPlan};
-use qcnlab_units::{BitRate, Bytes, Span};
+use qcnlab_units::{BitRate, Bytes, Id, IdVec, Span};
 use std::collections::HashMap;
 
 /// A scenario with everything that follows from its tables. Ports are numbered as [`Network`] numbers them.
@@ -35,7 +35,7 @@ pub struct ResolvedScenario {
     /// Flows, by entry of traffic and then in its order.
     pub flows: Vec<FlowSpec>,
     /// Paths of each flow: ports from the source's on.
-    pub paths: Vec<Vec<Vec<u32>>>,
+    pub paths: Vec<Vec<Vec<PortId>>>,
     /// Other paths that flows take later, in order of time.
     pub reroutes: Vec<NewPaths>,
     /// When which link is down.
@@ -43,37 +43,37 @@ pub struct ResolvedScenario {
     /// Rate that each flow offers if nothing limits it, bit/s of frame octets.
     pub wanted_bps: Vec<f64>,
     /// Number of flows of each node, without those that are drawn or listed.
-    pub(crate) sends: Vec<u32>,
+    pub(crate) sends: IdVec<NodeId, u32>,
     /// Whether any flow crosses a port.
-    pub crossed: Vec<bool>,
+    pub crossed: IdVec<PortId, bool>,
     /// The bottleneck: the port that metrics are about.
-    pub bottleneck: u32,
+    pub bottleneck: PortId,
     /// Ports of hotspots, in the order of [`Scenario::hotspots`].
-    pub hotspots: Vec<u32>,
+    pub hotspots: Vec<PortId>,
     /// Whether a port's queue is recorded.
-    pub recorded: Vec<bool>,
+    pub recorded: IdVec<PortId, bool>,
     /// For each node the index of its table in `[[switch]]` or `[[adapter]]`.
-    tables: Vec<Option<usize>>,
+    tables: IdVec<NodeId, Option<usize>>,
     /// Number of links between nodes; after them come the links inside hosts.
     outside: usize,
     /// The links between nodes by node, in their order.
-    links_of: Vec<Vec<u32>>,
+    links_of: IdVec<NodeId, Vec<LinkId>>,
     /// Who takes part in congestion notification; `None` without `[domain]`.
     pub domain: Option<ResolvedDomain>,
     /// When each node pauses the links into it.
-    pub pauses: Vec<Option<PausePlan>>,
+    pub pauses: IdVec<NodeId, Option<PausePlan>>,
     /// For each node the index of its table in `[[shared_buffer]]`.
-    shared: Vec<Option<usize>>,
+    shared: IdVec<NodeId, Option<usize>>,
     /// The shared buffer of each node that has one.
-    pub shared_buffers: Vec<Option<SharedBufferPlan>>,
+    pub shared_buffers: IdVec<NodeId, Option<SharedBufferPlan>>,
     /// Octets that a turn of each class adds, for each switch whose classes take turns.
-    pub quanta: Vec<Option<[Bytes; 8]>>,
+    pub quanta: IdVec<NodeId, Option<[Bytes; 8]>>,
     /// The watchdog of each switch that has one.
-    pub watchdogs: Vec<Option<WatchdogPlan>>,
+    pub watchdogs: IdVec<NodeId, Option<WatchdogPlan>>,
     /// Hosts that pause their links.
     pub storms: Vec<StormAt>,
     /// Thresholds of each port's queues.
-    pub wred: Vec<Vec<WredPlan>>,
+    pub wred: IdVec<PortId, Vec<WredPlan>>,
 }
 
 impl ResolvedScenario {
@@ -88,7 +88,7 @@ impl ResolvedScenario {
         let domain = ResolvedDomain::of(scenario, &network)?;
         let mut tables = tables(scenario, &network)?;
         let flows = flows(scenario, &network, draw)?;
-        let mut sends = vec![0; network.nodes.len()];
+        let mut sends = IdVec::for_each_of(&network.nodes, 0);
         flows.iter().filter(|flow| flow.size.is_none()).for_each(|flow| sends[flow.source_index] += 1);
         let failed = failed_links(scenario, &network)?;
         let storms = storms(scenario, &network)?;
@@ -100,46 +100,46 @@ impl ResolvedScenario {
         let mut reroutes = reroutes(scenario, &network, &flows, &paths, &failed)?;
         let wanted_bps = wanted(scenario, &network, &flows, &paths, &sends);
         let outside = network.links.len();
-        let host = |node: u32| network.nodes[node as usize].role == Role::Host;
-        let hosts: Vec<bool> = (0..network.nodes.len() as u32).map(host).collect();
-        let adapter = |node: u32| tables[node as usize].filter(|_| hosts[node as usize]);
+        let host = |node: NodeId| network.nodes[node].role == Role::Host;
+        let hosts: IdVec<NodeId, bool> = network.nodes.ids().map(host).collect();
+        let adapter = |node: NodeId| tables[node].filter(|_| hosts[node]);
         add_readers(&mut network, &mut paths, |node| adapter(node).map(|table| &scenario.adapters[table]));
-        tables.resize(network.nodes.len(), None);
-        let mut crossed = vec![false; network.ports() as usize];
-        paths.iter().flatten().flatten().for_each(|port| crossed[*port as usize] = true);
+        tables.extend(vec![None; network.nodes.len() - tables.len()]);
+        let mut crossed = network.by_port(false);
+        paths.iter().flatten().flatten().for_each(|port| crossed[*port] = true);
         for change in &mut reroutes {
             // What a host reads from is the same.
             let last = paths[change.flow][0].last().copied();
-            let reader = last.filter(|last| *last >= 2 * outside as u32);
+            let reader = last.filter(|last| last.link().position() >= outside);
             change.paths.iter_mut().for_each(|path| path.extend(reader));
-            change.paths.iter().flatten().for_each(|port| crossed[*port as usize] = true);
+            change.paths.iter().flatten().for_each(|port| crossed[*port] = true);
         }
-        let usable = |port: u32| crossed[port as usize] || scenario.draws_flows();
+        let usable = |port: PortId| crossed[port] || scenario.draws_flows();
         let named =
             !scenario.hotspots.is_empty() || scenario.record.bottleneck.is_some() || scenario.record.queues.is_some();
         let ports = Ports::new(&network, |port| named && usable(port));
         let hotspots = scenario.hotspots.iter().enumerate();
-        let hotspots: Vec<u32> = hotspots
+        let hotspots: Vec<PortId> = hotspots
             .map(|(i, hotspot)| ports.find(&hotspot.port, &format!("hotspot.{i}"), "port"))
             .collect::<Result<_, _>>()?;
         let bottleneck = match &scenario.record.bottleneck {
             Some(name) => ports.find(name, "record", "bottleneck")?,
             None => hotspots.first().copied().unwrap_or_else(|| most_offered(&network, &paths, &wanted_bps)),
         };
-        let mut recorded = vec![false; crossed.len()];
+        let mut recorded = IdVec::for_each_of(&crossed, false);
         match &scenario.record.queues {
-            Some(text) => ports.matching(text)?.into_iter().for_each(|port| recorded[port as usize] = true),
-            None => hotspots.iter().chain([&bottleneck]).for_each(|port| recorded[*port as usize] = true),
+            Some(text) => ports.matching(text)?.into_iter().for_each(|port| recorded[port] = true),
+            None => hotspots.iter().chain([&bottleneck]).for_each(|port| recorded[*port] = true),
         }
         let links_of = by_node(&network, outside);
         let mut resolved = ResolvedScenario {
-            pauses: Vec::new(),
-            shared: Vec::new(),
-            shared_buffers: Vec::new(),
-            quanta: Vec::new(),
-            watchdogs: Vec::new(),
+            pauses: IdVec::new(),
+            shared: IdVec::new(),
+            shared_buffers: IdVec::new(),
+            quanta: IdVec::new(),
+            watchdogs: IdVec::new(),
             storms,
-            wred: Vec::new(),
+            wred: IdVec::new(),
             domain,
             network,
             flows,
@@ -172,37 +172,39 @@ impl ResolvedScenario {
     }
 
     /// What a turn of each class adds, for each switch whose classes take turns.
-    fn weighted(&self, scenario: &Scenario) -> Result<Vec<Option<[Bytes; 8]>>, LocatedFault> {
+    fn weighted(&self, scenario: &Scenario) -> Result<IdVec<NodeId, Option<[Bytes; 8]>>, LocatedFault> {
         let longest = scenario.traffic.iter().map(|traffic| traffic.frame).max().unwrap_or_default();
         let of_table = |(number, table)| quanta(table, number, longest);
         let of_tables = scenario.switches.iter().enumerate().map(of_table).collect::<Result<Vec<_>, _>>()?;
-        let of_node =
-            |node| self.tables[node as usize].filter(|_| self.is_switch(node)).and_then(|table| of_tables[table]);
-        Ok((0..self.network.nodes.len() as u32).map(of_node).collect())
+        let of_node = |node| self.tables[node].filter(|_| self.is_switch(node)).and_then(|table| of_tables[table]);
+        Ok(self.network.nodes.ids().map(of_node).collect())
     }
 
     /// The shared buffer of each node that has one.
-    fn sharing(&self, scenario: &Scenario) -> Result<Vec<Option<SharedBufferPlan>>, LocatedFault> {
-        let tables = (0u32..).zip(&self.shared);
+    fn sharing(&self, scenario: &Scenario) -> Result<IdVec<NodeId, Option<SharedBufferPlan>>, LocatedFault> {
+        let tables = self.shared.enumerate();
         if scenario.shared_buffers.is_empty() {
-            return Ok(vec![None; self.shared.len()]);
+            return Ok(IdVec::for_each_of(&self.shared, None));
         }
         let pausing = self.pause_tables(scenario)?;
         let used = self.classes(scenario);
-        let links = &self.network.links[..self.outside];
-        let host = |node: u32| self.network.nodes[node as usize].role == Role::Host;
-        let of_host = links.iter().find(|link| host(link.a) || host(link.b)).or_else(|| links.first());
-        let one = |(node, table): (u32, &Option<usize>)| {
+        let links = self.network.links.iter().take(self.outside);
+        let host = |node: NodeId| self.network.nodes[node].role == Role::Host;
+        let of_host = links.clone().find(|link| host(link.a) || host(link.b)).or_else(|| links.clone().next());
+        let one = |(node, table): (NodeId, &Option<usize>)| {
             let Some(table) = *table else { return Ok(None) };
-            let into = |link: u32| 2 * link + u32::from(self.network.ends(2 * link).0 == node);
+            let into = |link: LinkId| match self.network.ends(link.there()).0 == node {
+                true => link.back(),
+                false => link.there(),
+            };
             let ports = self.links_of(node).map(into);
             shared_plan(&SharedSite {
                 table,
                 shared: &scenario.shared_buffers[table],
-                name: &self.network.nodes[node as usize].name,
-                links: ports.map(|port| (port, reverse(port), self.network.link(port))).collect(),
-                pause: self.pauses[node as usize].as_ref(),
-                site: pausing[node as usize].map(|table| self.site(scenario, node, table, used)),
+                name: &self.network.nodes[node].name,
+                links: ports.map(|port| (port, port.reverse(), self.network.link(port))).collect(),
+                pause: self.pauses[node].as_ref(),
+                site: pausing[node].map(|table| self.site(scenario, node, table, used)),
                 used,
                 host_rate: of_host.map_or(BitRate::gbps(10), |link| link.rate),
                 longest: scenario.traffic.iter().map(|traffic| traffic.frame).max().unwrap_or_default(),
@@ -213,13 +215,13 @@ impl ResolvedScenario {
     }
 
     /// For each node the table of `[[pause]]` that applies to it.
-    pub(super) fn pause_tables(&self, scenario: &Scenario) -> Result<Vec<Option<usize>>, LocatedFault> {
-        let mut chosen: Vec<Option<usize>> = vec![None; self.network.nodes.len()];
+    pub(super) fn pause_tables(&self, scenario: &Scenario) -> Result<IdVec<NodeId, Option<usize>>, LocatedFault> {
+        let mut chosen = IdVec::for_each_of(&self.network.nodes, None);
         for (table, pause) in scenario.pauses.iter().enumerate() {
             let only = read_pattern(&pause.only, &format!("pause.{table}.only"))?;
             let mut any = false;
-            for (node, chosen) in (0..).zip(&mut chosen) {
-                if self.can_pause(scenario, node) && only.matches(&self.network.nodes[node as usize].name) {
+            for (node, chosen) in self.network.nodes.ids().zip(chosen.iter_mut()) {
+                if self.can_pause(scenario, node) && only.matches(&self.network.nodes[node].name) {
                     any = true;
                     chosen.get_or_insert(table);
                 }
@@ -231,20 +233,20 @@ impl ResolvedScenario {
         Ok(chosen)
     }
 
-    fn pausing(&self, scenario: &Scenario) -> Result<Vec<Option<PausePlan>>, LocatedFault> {
+    fn pausing(&self, scenario: &Scenario) -> Result<IdVec<NodeId, Option<PausePlan>>, LocatedFault> {
         let chosen = self.pause_tables(scenario)?;
         let used = self.classes(scenario);
-        let plan = |(node, table): (u32, Option<usize>)| match table {
+        let plan = |(node, table): (NodeId, &Option<usize>)| match *table {
             Some(table) => pause_plan(&self.site(scenario, node, table, used)),
             None => Ok(None),
         };
-        (0..).zip(chosen).map(plan).collect()
+        chosen.enumerate().map(plan).collect()
     }
 
     /// Returns the nodes that pause by watermarks, with these watermarks in words.
     pub(super) fn watermarks<'a>(&'a self, scenario: &Scenario) -> impl Iterator<Item = (&'a str, String)> {
         let used = self.classes(scenario);
-        (0u32..).zip(&self.pauses).filter_map(move |(node, plan)| {
+        self.pauses.enumerate().filter_map(move |(node, plan)| {
             let PausePlan { scope, rule: PauseRule::Watermarks { high, low, .. }, .. } = plan.as_ref()? else {
                 return None;
             };
@@ -254,13 +256,13 @@ impl ResolvedScenario {
             };
             let headroom = memory.map(|memory| part(memory, *scope, used).saturating_sub(*high));
             let headroom = headroom.map_or_else(String::new, |headroom| format!(", headroom {headroom}"));
-            Some((&*self.network.nodes[node as usize].name, format!("high {high}, low {low}{headroom}")))
+            Some((&*self.network.nodes[node].name, format!("high {high}, low {low}{headroom}")))
         })
     }
 
     /// Whether frames that arrived over a link wait at a node.
-    fn can_pause(&self, scenario: &Scenario, node: u32) -> bool {
-        let switch = self.network.nodes[node as usize].role == Role::Switch;
+    fn can_pause(&self, scenario: &Scenario, node: NodeId) -> bool {
+        let switch = self.network.nodes[node].role == Role::Switch;
         switch || self.adapter(scenario, node).is_some_and(Adapters::receives)
     }
 
@@ -274,8 +276,8 @@ impl ResolvedScenario {
     }
 
     /// A node with all that its table of `[[pause]]` and its links say.
-    pub(super) fn site<'a>(&'a self, scenario: &'a Scenario, node: u32, table: usize, used: u8) -> Site<'a> {
-        let links = self.links_of(node).map(|link| self.network.link(2 * link));
+    pub(super) fn site<'a>(&'a self, scenario: &'a Scenario, node: NodeId, table: usize, used: u8) -> Site<'a> {
+        let links = self.links_of(node).map(|link| &self.network.links[link]);
         let switch = self.switch(scenario, node);
         let (memory, memory_key) = match self.adapter(scenario, node) {
             Some(adapter) => (adapter.receive_buffer, "receive_buffer"),
@@ -285,12 +287,12 @@ impl ResolvedScenario {
             scenario,
             pause: &scenario.pauses[table],
             table,
-            name: &self.network.nodes[node as usize].name,
+            name: &self.network.nodes[node].name,
             links: links.collect(),
             memory,
             memory_key,
-            shared: self.shared[node as usize].is_some(),
-            endless: self.shared[node as usize].is_some_and(|table| {
+            shared: self.shared[node].is_some(),
+            endless: self.shared[node].is_some_and(|table| {
                 matches!(scenario.shared_buffers[table].kind, SharedBufferKind::HpccSimulator { .. })
             }),
             output_buffer: switch.and_then(|switch| switch.output_buffer),
@@ -312,20 +314,28 @@ impl ResolvedScenario {
 
     /// The network without what is inside hosts.
     pub fn outside_network(&self) -> Network {
-        let mut network = self.network.clone();
-        network.nodes.truncate(network.nodes.len() - (network.links.len() - self.outside));
-        network.links.truncate(self.outside);
-        network
+        let network = self.network.clone();
+        let nodes = network.nodes.len() - (network.links.len() - self.outside);
+        Network {
+            nodes: network.nodes.into_iter().take(nodes).collect(),
+            links: network.links.into_iter().take(self.outside).collect(),
+        }
     }
 
     /// The links between a node and others.
-    fn links_of(&self, node: u32) -> impl Iterator<Item = u32> {
-        self.links_of[node as usize].iter().copied()
+    fn links_of(&self, node: NodeId) -> impl Iterator<Item = LinkId> {
+        self.links_of[node].iter().copied()
     }
 
-    /// How many ports lead from node to node; after them come those inside hosts.
-    pub fn outside_ports(&self) -> u32 {
-        2 * self.outside as u32
+    /// The ports that lead from node to node; after them come those inside hosts.
+    pub fn outside_ports(&self) -> impl DoubleEndedIterator<Item = PortId> + ExactSizeIterator + use<> {
+        let outside = 2 * self.outside;
+        self.network.ports().take(outside)
+    }
+
+    /// Whether a port leads from node to node, not inside a host.
+    pub fn is_outside(&self, port: PortId) -> bool {
+        port.link().position() < self.outside
     }
 
     /// The class of a flow's frames when they leave their host.
@@ -357,35 +367,35 @@ impl ResolvedScenario {
     }
 
     /// Returns the table of `[[switch]]` that applies to the switch `node`.
-    pub fn switch<'a>(&self, scenario: &'a Scenario, node: u32) -> Option<&'a Switches> {
-        let is_switch = self.network.nodes[node as usize].role == Role::Switch;
-        self.tables[node as usize].filter(|_| is_switch).map(|table| &scenario.switches[table])
+    pub fn switch<'a>(&self, scenario: &'a Scenario, node: NodeId) -> Option<&'a Switches> {
+        let is_switch = self.network.nodes[node].role == Role::Switch;
+        self.tables[node].filter(|_| is_switch).map(|table| &scenario.switches[table])
     }
 
     /// Whether a node is a switch.
-    pub(super) fn is_switch(&self, node: u32) -> bool {
-        self.network.nodes[node as usize].role == Role::Switch
+    pub(super) fn is_switch(&self, node: NodeId) -> bool {
+        self.network.nodes[node].role == Role::Switch
     }
 
     /// Returns the size of the shared buffer of a node that has one.
-    pub(super) fn shared_size(&self, scenario: &Scenario, node: u32) -> Option<Bytes> {
-        self.shared[node as usize].map(|table| scenario.shared_buffers[table].size)
+    pub(super) fn shared_size(&self, scenario: &Scenario, node: NodeId) -> Option<Bytes> {
+        self.shared[node].map(|table| scenario.shared_buffers[table].size)
     }
 
     /// Returns the table of `[[adapter]]` that applies to the host `node`.
-    pub fn adapter<'a>(&self, scenario: &'a Scenario, node: u32) -> Option<&'a Adapters> {
-        let is_host = self.network.nodes[node as usize].role == Role::Host;
-        self.tables[node as usize].filter(|_| is_host).map(|table| &scenario.adapters[table])
+    pub fn adapter<'a>(&self, scenario: &'a Scenario, node: NodeId) -> Option<&'a Adapters> {
+        let is_host = self.network.nodes[node].role == Role::Host;
+        self.tables[node].filter(|_| is_host).map(|table| &scenario.adapters[table])
     }
 
     /// Returns a key of the table that applies to `node`, for messages.
-    pub(super) fn key(&self, node: u32, name: &str) -> String {
-        let list = if self.network.nodes[node as usize].role == Role::Host { "adapter" } else { "switch" };
-        format!("{list}.{}.{name}", self.tables[node as usize].unwrap_or(0))
+    pub(super) fn key(&self, node: NodeId, name: &str) -> String {
+        let list = if self.network.nodes[node].role == Role::Host { "adapter" } else { "switch" };
+        format!("{list}.{}.{name}", self.tables[node].unwrap_or(0))
     }
 
     /// Returns the octets that each class's queue of a port holds.
-    pub fn capacity(&self, scenario: &Scenario, port: u32) -> Option<Bytes> {
+    pub fn capacity(&self, scenario: &Scenario, port: PortId) -> Option<Bytes> {
         let (from, _) = self.network.ends(port);
         match scenario.topology.built_in_bottleneck() {
             Some(bottleneck) if bottleneck.port == port => Some(bottleneck.buffer),
@@ -394,24 +404,23 @@ impl ResolvedScenario {
     }
 
     /// Returns the octets of wire time on top of each frame at a port; zero where a host reads what it received.
-    pub fn overhead(&self, scenario: &Scenario, port: u32) -> Bytes {
-        let outside = (port as usize) < 2 * self.outside;
-        if outside { scenario.topology.frame_overhead() } else { Bytes::ZERO }
+    pub fn overhead(&self, scenario: &Scenario, port: PortId) -> Bytes {
+        if self.is_outside(port) { scenario.topology.frame_overhead() } else { Bytes::ZERO }
     }
 
     /// Returns the octets that may wait behind each limiter of a host.
-    pub fn room(&self, scenario: &Scenario, host: u32) -> Option<Bytes> {
+    pub fn room(&self, scenario: &Scenario, host: NodeId) -> Option<Bytes> {
         let buffer = self.adapter(scenario, host).and_then(|adapter| adapter.input_buffer);
-        buffer.map(|buffer| Bytes::new(buffer.get() / u64::from(self.sends[host as usize].max(1))))
+        buffer.map(|buffer| Bytes::new(buffer.get() / u64::from(self.sends[host].max(1))))
     }
 
     /// Whether a congestion point sits at a port: at outputs of switches that flows cross.
-    pub fn watched(&self, scenario: &Scenario, port: u32) -> bool {
+    pub fn watched(&self, scenario: &Scenario, port: PortId) -> bool {
         let (from, _) = self.network.ends(port);
-        let switch = self.network.nodes[from as usize].role == Role::Switch;
+        let switch = self.network.nodes[from].role == Role::Switch;
         let wanted = self.switch(scenario, from).is_none_or(|switch| switch.congestion_points);
         let points = self.domain.as_ref().is_none_or(|domain| domain.port_plan(port).points != 0);
-        switch && wanted && self.crossed[port as usize] && points
+        switch && wanted && self.crossed[port] && points
     }
 
     /// Whether flow `flow` crosses the bottleneck, on one of its paths at least.
@@ -429,17 +438,17 @@ impl ResolvedScenario {
 }
 
 /// The first `outside` links by node, in their order.
-fn by_node(network: &Network, outside: usize) -> Vec<Vec<u32>> {
-    let mut links_of = vec![Vec::new(); network.nodes.len()];
-    for (number, link) in (0..).zip(&network.links[..outside]) {
-        [link.a, link.b].into_iter().for_each(|node| links_of[node as usize].push(number));
+fn by_node(network: &Network, outside: usize) -> IdVec<NodeId, Vec<LinkId>> {
+    let mut links_of = IdVec::for_each_of(&network.nodes, Vec::new());
+    for (number, link) in network.links.enumerate().take(outside) {
+        [link.a, link.b].into_iter().for_each(|node| links_of[node].push(number));
     }
     links_of
 }
 
 /// For each node the first table that fits it; every table must fit one.
-fn tables(scenario: &Scenario, network: &Network) -> Result<Vec<Option<usize>>, LocatedFault> {
-    let mut tables = vec![None; network.nodes.len()];
+fn tables(scenario: &Scenario, network: &Network) -> Result<IdVec<NodeId, Option<usize>>, LocatedFault> {
+    let mut tables = IdVec::for_each_of(&network.nodes, None);
     let switches = scenario.switches.iter().map(|table| &table.only).enumerate();
     let adapters = scenario.adapters.iter().map(|table| &table.only).enumerate();
     let switches = switches.map(|(i, only)| (Role::Switch, "switch", i, only));
@@ -447,7 +456,7 @@ fn tables(scenario: &Scenario, network: &Network) -> Result<Vec<Option<usize>>, 
         let key = format!("{list}.{i}");
         let fits = read_pattern(only, &format!("{key}.only"))?;
         let mut any = false;
-        for (node, table) in network.nodes.iter().zip(&mut tables).filter(|(node, _)| node.role == role) {
+        for (node, table) in network.nodes.iter().zip(tables.iter_mut()).filter(|(node, _)| node.role == role) {
             if fits.matches(&node.name) {
                 any = true;
                 table.get_or_insert(i);
@@ -461,15 +470,18 @@ fn tables(scenario: &Scenario, network: &Network) -> Result<Vec<Option<usize>>, 
 }
 
 /// Returns the table of `[[shared_buffer]]` of each node, which only switches have.
-fn shared_tables(scenario: &Scenario, resolved: &ResolvedScenario) -> Result<Vec<Option<usize>>, LocatedFault> {
+fn shared_tables(
+    scenario: &Scenario,
+    resolved: &ResolvedScenario,
+) -> Result<IdVec<NodeId, Option<usize>>, LocatedFault> {
     let nodes = &resolved.network.nodes;
-    let mut chosen = vec![None; nodes.len()];
+    let mut chosen = IdVec::for_each_of(nodes, None);
     for (table, shared) in scenario.shared_buffers.iter().enumerate() {
         let key = |name: &str| format!("shared_buffer.{table}.{name}");
         let fits = read_pattern(&shared.only, &key("only"))?;
         let mut any = false;
-        for (node, chosen) in (0u32..).zip(&mut chosen) {
-            let Some(switch) = resolved.is_switch(node).then_some(&nodes[node as usize]) else { continue };
+        for (node, chosen) in nodes.ids().zip(chosen.iter_mut()) {
+            let Some(switch) = resolved.is_switch(node).then_some(&nodes[node]) else { continue };
             if !fits.matches(&switch.name) {
                 continue;
             }
@@ -500,16 +512,16 @@ fn wanted(
     scenario: &Scenario,
     network: &Network,
     flows: &[FlowSpec],
-    paths: &[Vec<Vec<u32>>],
-    sends: &[u32],
+    paths: &[Vec<Vec<PortId>>],
+    sends: &IdVec<NodeId, u32>,
 ) -> Vec<f64> {
-    let mut of_stream: HashMap<(usize, usize), f64> = HashMap::new();
+    let mut of_stream: HashMap<(usize, NodeId), f64> = HashMap::new();
     flows.iter().for_each(|flow| *of_stream.entry((flow.traffic, flow.source_index)).or_default() += 1.0);
     let mut first: HashMap<usize, usize> = HashMap::new();
     for (number, flow) in flows.iter().enumerate() {
         first.entry(flow.traffic).or_insert(number);
     }
-    let one = |(number, (flow, paths)): (usize, (&FlowSpec, &Vec<Vec<u32>>))| {
+    let one = |(number, (flow, paths)): (usize, (&FlowSpec, &Vec<Vec<PortId>>))| {
         if let Some(size) = flow.size {
             return size.bits() as f64 / scenario.arrivals_end().seconds();
         }
@@ -533,32 +545,31 @@ fn wanted(
 
 /// Returns the output port of a switch with the highest offered load, the first of several; any port if no flow crosses
 /// a switch.
-fn most_offered(network: &Network, paths: &[Vec<Vec<u32>>], wanted_bps: &[f64]) -> u32 {
-    let mut load = vec![0.0; network.ports() as usize];
+fn most_offered(network: &Network, paths: &[Vec<Vec<PortId>>], wanted_bps: &[f64]) -> PortId {
+    let mut load = network.by_port(0.0);
     for (ways, wanted) in paths.iter().zip(wanted_bps) {
         for port in ways.iter().flatten() {
-            load[*port as usize] += wanted / ways.len() as f64 / network.link(*port).rate.as_f64();
+            load[*port] += wanted / ways.len() as f64 / network.link(*port).rate.as_f64();
         }
     }
-    let of_switch = |port: u32| network.nodes[network.ends(port).0 as usize].role == Role::Switch;
-    let ports = || (0..network.ports()).filter(|port| load[*port as usize] > 0.0);
-    let most =
-        |best: u32, port: u32| if load[port as usize] > load[best as usize] * (1.0 + 1e-9) { port } else { best };
-    ports().filter(|port| of_switch(*port)).reduce(most).or_else(|| ports().reduce(most)).unwrap_or(0)
+    let of_switch = |port: PortId| network.nodes[network.ends(port).0].role == Role::Switch;
+    let ports = || network.ports().filter(|port| load[*port] > 0.0);
+    let most = |best: PortId, port: PortId| if load[port] > load[best] * (1.0 + 1e-9) { port } else { best };
+    ports().filter(|port| of_switch(*port)).reduce(most).or_else(|| ports().reduce(most)).unwrap_or(PortId::new(0))
 }
 
 /// The ports that flows cross, or may cross, by name.
 struct Ports {
-    names: Vec<(String, u32)>,
+    names: Vec<(String, PortId)>,
 }
 
 impl Ports {
-    fn new(network: &Network, usable: impl Fn(u32) -> bool) -> Ports {
-        let ports = (0..network.ports()).filter(|port| usable(*port));
+    fn new(network: &Network, usable: impl Fn(PortId) -> bool) -> Ports {
+        let ports = network.ports().filter(|port| usable(*port));
         Ports { names: ports.map(|port| (network.port_name(port), port)).collect() }
     }
 
-    fn find(&self, name: &str, table: &str, key: &str) -> Result<u32, LocatedFault> {
+    fn find(&self, name: &str, table: &str, key: &str) -> Result<PortId, LocatedFault> {
         match self.names.iter().find(|(known, _)| known == name) {
             Some((_, port)) => Ok(*port),
             None => {
@@ -569,9 +580,9 @@ impl Ports {
         }
     }
 
-    fn matching(&self, text: &str) -> Result<Vec<u32>, LocatedFault> {
+    fn matching(&self, text: &str) -> Result<Vec<PortId>, LocatedFault> {
         let wanted = read_pattern(text, "record.queues")?;
-        let ports: Vec<u32> =
+        let ports: Vec<PortId> =
             self.names.iter().filter(|(name, _)| wanted.matches(name)).map(|(_, port)| *port).collect();
         if ports.is_empty() {
             let known = self.names.iter().map(|(name, _)| name.clone()).collect();

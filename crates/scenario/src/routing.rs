@@ -8,9 +8,9 @@ use super::flows::FlowSpec;
 use super::located::{LocatedFault, read_pattern};
 use super::types::Scenario;
 use qcnlab_network::Pattern;
-use qcnlab_network::topology::{Link, Network, Role, Routes, TopologyError, reverse};
+use qcnlab_network::topology::{Link, LinkId, Network, NodeId, PortId, Role, Routes, TopologyError};
 use qcnlab_schemes::params::Variants;
-use qcnlab_units::Span;
+use qcnlab_units::{Id, IdVec, Span};
 use std::collections::HashMap;
 
 /// Seed of the hash that chooses a flow's path: the same in every replication, so that what a scenario's
@@ -25,7 +25,7 @@ pub struct NewPaths {
     /// The flow, from 0.
     pub flow: usize,
     /// Its paths from then on, as ports.
-    pub paths: Vec<Vec<u32>>,
+    pub paths: Vec<Vec<PortId>>,
 }
 
 /// The paths of all flows while all links are up.
@@ -33,9 +33,9 @@ pub(super) fn paths(
     scenario: &Scenario,
     network: &Network,
     flows: &[FlowSpec],
-) -> Result<Vec<Vec<Vec<u32>>>, LocatedFault> {
+) -> Result<Vec<Vec<Vec<PortId>>>, LocatedFault> {
     let written = written(scenario, network)?;
-    let mut ways = Ways::new(scenario, network, &vec![false; network.links.len()])?;
+    let mut ways = Ways::new(scenario, network, &IdVec::for_each_of(&network.links, false))?;
     let path =
         |ways: &mut Ways, flow: &FlowSpec| match written_out(&written, network, flow.source_index, flow.sink_index)? {
             Some(paths) => Ok(ways.chosen(flow, paths)),
@@ -43,7 +43,7 @@ pub(super) fn paths(
         };
     // In large networks ways to a switch are forgotten for those to others: the flows to one are looked at together.
     let mut order: Vec<usize> = (0..flows.len()).collect();
-    order.sort_by_key(|flow| ways.routes.switch_of(flows[*flow].sink_index as u32));
+    order.sort_by_key(|flow| ways.routes.switch_of(flows[*flow].sink_index));
     let mut paths = vec![Vec::new(); flows.len()];
     let mut first_fault = None;
     for flow in order {
@@ -99,18 +99,18 @@ pub(super) fn reroutes(
     scenario: &Scenario,
     network: &Network,
     flows: &[FlowSpec],
-    paths: &[Vec<Vec<u32>>],
+    paths: &[Vec<Vec<PortId>>],
     failed: &[FailedLink],
 ) -> Result<Vec<NewPaths>, LocatedFault> {
     let Some(delay) = scenario.routing.converges_after else { return Ok(Vec::new()) };
     let mut times: Vec<Span> = failed.iter().flat_map(|each| [Some(each.from), each.until]).flatten().collect();
     times.sort_unstable();
     times.dedup();
-    let mut now: Vec<Vec<Vec<u32>>> = paths.to_vec();
+    let mut now: Vec<Vec<Vec<PortId>>> = paths.to_vec();
     let mut changes = Vec::new();
     for time in times {
         let down = |each: &&FailedLink| each.from <= time && each.until.is_none_or(|until| time < until);
-        let mut dead = vec![false; network.links.len()];
+        let mut dead = IdVec::for_each_of(&network.links, false);
         failed.iter().filter(down).for_each(|each| dead[each.link] = true);
         for (number, paths) in repaired(scenario, network, flows, &dead)?.into_iter().enumerate() {
             if let Some(paths) = paths.filter(|paths| *paths != now[number]) {
@@ -128,8 +128,8 @@ pub(super) fn repaired(
     scenario: &Scenario,
     network: &Network,
     flows: &[FlowSpec],
-    dead: &[bool],
-) -> Result<Vec<Option<Vec<Vec<u32>>>>, LocatedFault> {
+    dead: &IdVec<LinkId, bool>,
+) -> Result<Vec<Option<Vec<Vec<PortId>>>>, LocatedFault> {
     let written = written(scenario, network)?;
     let mut ways = Ways::new(scenario, network, dead)?;
     let one = |flow: &FlowSpec| match written.iter().any(|each| each.fits(network, flow.source_index, flow.sink_index))
@@ -145,19 +145,19 @@ pub fn repaired_paths(
     scenario: &Scenario,
     network: &Network,
     flows: &[FlowSpec],
-    dead: &[bool],
-) -> Vec<Option<Vec<Vec<u32>>>> {
+    dead: &IdVec<LinkId, bool>,
+) -> Vec<Option<Vec<Vec<PortId>>>> {
     let Ok(paths) = repaired(scenario, network, flows, dead) else { unreachable!("the routes of a checked scenario") };
     paths
 }
 
 /// The ways that `[[route]]` gives pairs of hosts, in a scenario that was checked; without those pairs that no table fits.
-pub fn written_paths(scenario: &Scenario, network: &Network) -> HashMap<(u32, u32), Vec<Vec<u32>>> {
+pub fn written_paths(scenario: &Scenario, network: &Network) -> HashMap<(NodeId, NodeId), Vec<Vec<PortId>>> {
     let Ok(written) = written(scenario, network) else { unreachable!("the routes of a checked scenario") };
     let pairs = network.hosts().flat_map(|from| network.hosts().map(move |to| (from, to)));
     let pairs = pairs.filter(|(from, to)| from != to && !written.is_empty());
     // A table may fit pairs that no flow has, and give them a way that is none.
-    let paths = |(from, to)| Some(((from, to), written_out(&written, network, from as usize, to as usize).ok()??));
+    let paths = |(from, to)| Some(((from, to), written_out(&written, network, from, to).ok()??));
     pairs.filter_map(paths).collect()
 }
 
@@ -171,14 +171,14 @@ struct Ways<'a> {
     routes: Routes<'a>,
     multipath: Multipath,
     /// By node, the seed of the hash by which a switch chooses.
-    seeds: Vec<u64>,
+    seeds: IdVec<NodeId, u64>,
 }
 
 impl<'a> Ways<'a> {
-    fn new(scenario: &Scenario, network: &'a Network, dead: &[bool]) -> Result<Ways<'a>, LocatedFault> {
+    fn new(scenario: &Scenario, network: &'a Network, dead: &IdVec<LinkId, bool>) -> Result<Ways<'a>, LocatedFault> {
         let seeds = match scenario.routing.multipath {
             Multipath::Switch => seeds(scenario, network)?,
-            _ => Vec::new(),
+            _ => IdVec::new(),
         };
         let routes = Routes::avoiding(network, dead)
             .map_err(|error| LocatedFault::new(Fault::Topology(error), &["traffic.0.to", "traffic.0.from"]))?;
@@ -186,13 +186,13 @@ impl<'a> Ways<'a> {
     }
 
     /// The ways of a flow.
-    fn of(&mut self, flow: &FlowSpec) -> Result<Vec<Vec<u32>>, TopologyError> {
-        let (from, to) = (flow.source_index as u32, flow.sink_index as u32);
+    fn of(&mut self, flow: &FlowSpec) -> Result<Vec<Vec<PortId>>, TopologyError> {
+        let (from, to) = (flow.source_index, flow.sink_index);
         match self.multipath {
             Multipath::Flow => self.routes.of_flow(from, to, &flow.name, PATH_SEED).map(|path| vec![path]),
             Multipath::Single => self.routes.first(from, to).map(|path| vec![path]),
             Multipath::Switch => {
-                self.routes.by_switch(from, to, &flow.name, |switch| self.seeds[switch as usize]).map(|path| vec![path])
+                self.routes.by_switch(from, to, &flow.name, |switch| self.seeds[switch]).map(|path| vec![path])
             }
             Multipath::Frame
             | Multipath::RoundRobin
@@ -204,7 +204,7 @@ impl<'a> Ways<'a> {
     }
 
     /// Those of the ways given that a flow uses.
-    fn chosen(&self, flow: &FlowSpec, mut paths: Vec<Vec<u32>>) -> Vec<Vec<u32>> {
+    fn chosen(&self, flow: &FlowSpec, mut paths: Vec<Vec<PortId>>) -> Vec<Vec<PortId>> {
         match self.multipath {
             Multipath::Frame
             | Multipath::RoundRobin
@@ -215,15 +215,15 @@ impl<'a> Ways<'a> {
             Multipath::Single => paths.drain(..1).collect(),
             Multipath::Flow | Multipath::Switch => {
                 let hash = qcnlab_network::topology::flow_hash(&flow.name, PATH_SEED);
-                let rank = (u128::from(hash) * paths.len() as u128) >> 64;
-                vec![paths.swap_remove(rank as usize)]
+                let rank = ((u128::from(hash) * paths.len() as u128) >> 64) as u32;
+                vec![paths.swap_remove(rank.position())]
             }
         }
     }
 }
 
 /// The seed of each switch: what its table of `[[switch]]` says, or a hash of its name.
-fn seeds(scenario: &Scenario, network: &Network) -> Result<Vec<u64>, LocatedFault> {
+fn seeds(scenario: &Scenario, network: &Network) -> Result<IdVec<NodeId, u64>, LocatedFault> {
     let mut tables = Vec::new();
     for (number, switch) in scenario.switches.iter().enumerate() {
         tables.push((read_pattern(&switch.only, &format!("switch.{number}.only"))?, switch.hash_seed));
@@ -240,12 +240,12 @@ struct Written {
     number: usize,
     from: Pattern,
     to: Pattern,
-    via: Vec<u32>,
+    via: Vec<NodeId>,
 }
 
 impl Written {
-    fn fits(&self, network: &Network, from: usize, to: usize) -> bool {
-        let name = |node: usize| &network.nodes[node].name;
+    fn fits(&self, network: &Network, from: NodeId, to: NodeId) -> bool {
+        let name = |node: NodeId| &network.nodes[node].name;
         self.from.matches(name(from)) && self.to.matches(name(to))
     }
 }
@@ -255,13 +255,13 @@ fn written(scenario: &Scenario, network: &Network) -> Result<Vec<Written>, Locat
     let one = |(number, route): (usize, &Route)| {
         let key = |name: &str| format!("route.{number}.{name}");
         let node = |name: &str| {
-            let node = network.node(name).filter(|node| network.nodes[*node as usize].role == Role::Switch);
+            let node = network.node(name).filter(|node| network.nodes[*node].role == Role::Switch);
             node.ok_or_else(|| {
                 let fault = Fault::NoSuchSwitch { name: name.to_owned(), known: switches().collect() };
                 LocatedFault::new(fault, &[key("via")])
             })
         };
-        let via: Vec<u32> = route.via.split(',').map(|name| node(name.trim())).collect::<Result<_, _>>()?;
+        let via: Vec<NodeId> = route.via.split(',').map(|name| node(name.trim())).collect::<Result<_, _>>()?;
         let (from, to) = (read_pattern(&route.from, &key("from"))?, read_pattern(&route.to, &key("to"))?);
         Ok(Written { number, from, to, via })
     };
@@ -272,23 +272,23 @@ fn written(scenario: &Scenario, network: &Network) -> Result<Vec<Written>, Locat
 fn written_out(
     written: &[Written],
     network: &Network,
-    from: usize,
-    to: usize,
-) -> Result<Option<Vec<Vec<u32>>>, LocatedFault> {
+    from: NodeId,
+    to: NodeId,
+) -> Result<Option<Vec<Vec<PortId>>>, LocatedFault> {
     let fitting = written.iter().filter(|each| each.fits(network, from, to));
     let path = |each: &Written| {
-        let nodes = [&[from as u32][..], &each.via, &[to as u32]].concat();
-        let port = |(from, to): (u32, u32)| {
-            let ports = (0..network.ports()).find(|port| network.ends(*port) == (from, to));
+        let nodes = [&[from][..], &each.via, &[to]].concat();
+        let port = |(from, to): (NodeId, NodeId)| {
+            let ports = network.ports().find(|port| network.ends(*port) == (from, to));
             ports.ok_or_else(|| {
-                let name = |node: u32| network.nodes[node as usize].name.clone();
+                let name = |node: NodeId| network.nodes[node].name.clone();
                 let fault = Fault::NoLinkOnRoute { from: name(from), to: name(to) };
                 LocatedFault::new(fault, &[format!("route.{}.via", each.number)])
             })
         };
-        nodes.windows(2).map(|pair| port((pair[0], pair[1]))).collect::<Result<Vec<u32>, _>>()
+        nodes.windows(2).map(|pair| port((pair[0], pair[1]))).collect::<Result<Vec<PortId>, _>>()
     };
     let paths = fitting.map(path).collect::<Result<Vec<_>, _>>()?;
-    debug_assert!(paths.iter().flatten().all(|port| reverse(reverse(*port)) == *port));
+    debug_assert!(paths.iter().flatten().all(|port| port.reverse().reverse() == *port));
     Ok((!paths.is_empty()).then_some(paths))
 }

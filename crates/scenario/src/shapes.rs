@@ -1,10 +1,10 @@
 //! Shapes of networks: the tables `[topology]` and `[[link]]`.
 
 use super::fields::{COUNT, OVERHEAD, UP_TO_LONGEST, tables};
-use qcnlab_network::topology::{Network, Role};
+use qcnlab_network::topology::{LinkId, Network, NodeId, PortId, Role};
 use qcnlab_schemes::params;
 use qcnlab_schemes::params::{Fallback, Range};
-use qcnlab_units::{BitRate, Bytes, Span};
+use qcnlab_units::{BitRate, Bytes, Id, Span};
 
 params! {
     /// Sources `source1` to `sourceN` around one switch, and one `sink` behind the bottleneck `switch->sink`.
@@ -199,11 +199,11 @@ topologies! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BuiltInBottleneck {
     /// Its port, as the network numbers it.
-    pub(crate) port: u32,
+    pub(crate) port: PortId,
     /// Octets that its queue holds, which a key of the topology gives.
     pub(crate) buffer: Bytes,
     /// The host behind it, as the network numbers it. Flows to this host are called by their senders alone.
-    pub(crate) sink: u32,
+    pub(crate) sink: NodeId,
 }
 
 impl Topology {
@@ -238,9 +238,9 @@ impl Topology {
             Topology::FatTree(table) => (table.delay, table.trunk_delay),
             Topology::Graph(_) => return,
         };
-        let is_host = |node: u32| nodes[node as usize].role == Role::Host;
+        let is_host = |node: NodeId| nodes[node].role == Role::Host;
         let sink = self.built_in_bottleneck().map(|bottleneck| bottleneck.sink);
-        for link in links {
+        for link in links.iter_mut() {
             match (is_host(link.a), is_host(link.b)) {
                 // Inside a host.
                 (true, true) => {}
@@ -251,11 +251,13 @@ impl Topology {
     }
 
     /// Returns the bottleneck that this topology is built around, if it is built around one.
-    pub(crate) const fn built_in_bottleneck(&self) -> Option<BuiltInBottleneck> {
+    pub(crate) fn built_in_bottleneck(&self) -> Option<BuiltInBottleneck> {
         match self {
-            Topology::Star(Star { sources, buffer, .. }) => {
-                Some(BuiltInBottleneck { port: 2 * *sources, buffer: *buffer, sink: *sources + 1 })
-            }
+            Topology::Star(Star { sources, buffer, .. }) => Some(BuiltInBottleneck {
+                port: LinkId::new(*sources).there(),
+                buffer: *buffer,
+                sink: NodeId::new(*sources + 1),
+            }),
             _ => None,
         }
     }

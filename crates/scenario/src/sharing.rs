@@ -4,9 +4,9 @@ use super::fault::Fault;
 use super::located::LocatedFault;
 use super::pausing::{Site, paused_link};
 use super::shared_buffer::{SharedBuffer, SharedBufferKind};
-use qcnlab_network::topology::Link;
+use qcnlab_network::topology::{Link, PortId};
 use qcnlab_sim::{Alpha, PausePlan, PauseScope, SharedBufferPlan, SharedInputPlan, SharedQueuePlan};
-use qcnlab_units::{BitRate, Bytes};
+use qcnlab_units::{BitRate, Bytes, Id};
 
 /// A switch with a shared buffer, with all that its plan follows from.
 pub(super) struct SharedSite<'a> {
@@ -16,7 +16,7 @@ pub(super) struct SharedSite<'a> {
     /// Its name.
     pub(super) name: &'a str,
     /// Its links, each with the port that leads to it and the one that leads away.
-    pub(super) links: Vec<(u32, u32, &'a Link)>,
+    pub(super) links: Vec<(PortId, PortId, &'a Link)>,
     /// When it pauses them.
     pub(super) pause: Option<&'a PausePlan>,
     /// With all that follows from its table of `[[pause]]`, if one applies.
@@ -84,14 +84,14 @@ pub(super) fn shared_plan(site: &SharedSite<'_>) -> Result<SharedBufferPlan, Loc
         .links
         .iter()
         .map(|(port, _, link)| SharedInputPlan {
-            port: *port,
+            port: port.number(),
             headroom: headroom_of(link),
             alpha: numbers.pg_alpha.map(|alpha| scaled(alpha, link.rate, numbers.alpha_for)),
         })
         .collect();
-    let queue = |(_, port, link): &(u32, u32, &Link)| {
+    let queue = |(_, port, link): &(PortId, PortId, &Link)| {
         let alpha = scaled(numbers.queue_alpha?, link.rate, numbers.alpha_for);
-        Some(SharedQueuePlan { port: *port, alpha })
+        Some(SharedQueuePlan { port: port.number(), alpha })
     };
     let own: u64 = inputs.iter().map(|input| input.headroom.get() * groups(stopped)).sum();
     let headroom = if stopped == 0 { 0 } else { numbers.headroom_pool.map_or(own, Bytes::get) };

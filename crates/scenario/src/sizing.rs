@@ -3,9 +3,9 @@
 use super::counts::Counts;
 use super::resolved::ResolvedScenario;
 use super::types::{Feedback, Hotspot, Scenario};
-use qcnlab_network::topology::reverse;
+use qcnlab_network::topology::{NodeId, PortId};
 use qcnlab_schemes::SignalKind;
-use qcnlab_units::Span;
+use qcnlab_units::{IdVec, Span};
 
 /// Messages for each frame at a busy congestion point, as they were counted in the shipped hotspots of two sources: by
 /// QCN 0.0023, by ECM 0.08, by DCQCN 0.006. BCN stand for themselves, CNM for themselves, DCQCN for all others.
@@ -29,15 +29,15 @@ impl Counts {
         };
         let pauses = resolved.pauses.iter().any(Option::is_some);
         let both_ways = scenario.feedback != Feedback::Ideal || pauses || counts.connections > 0;
-        let mut first = vec![false; resolved.network.ports() as usize];
-        resolved.paths.iter().flatten().for_each(|path| first[path[0] as usize] = true);
-        for (port, (offered_bps, frame)) in (0u32..).zip(offered(scenario, resolved)) {
-            if !resolved.crossed[port as usize] {
+        let mut first = resolved.network.by_port(false);
+        resolved.paths.iter().flatten().for_each(|path| first[path[0]] = true);
+        for (port, (offered_bps, frame)) in resolved.network.ports().zip(offered(scenario, resolved)) {
+            if !resolved.crossed[port] {
                 continue;
             }
-            counts.ports += 1 + u64::from(both_ways && !resolved.crossed[reverse(port) as usize]);
+            counts.ports += 1 + u64::from(both_ways && !resolved.crossed[port.reverse()]);
             if frame > 0.0 {
-                let load = Load { offered_bps, frame, of_sender: first[port as usize] };
+                let load = Load { offered_bps, frame, of_sender: first[port] };
                 let (frames, messages) = frames_and_messages(scenario, resolved, port, &load);
                 counts.frames = counts.frames.saturating_add(frames);
                 counts.messages += messages;
@@ -59,17 +59,17 @@ struct Load {
 
 /// What flows offer to each port, bit/s, and the octets of their shortest frames, 0 where no flow is known. A sender
 /// offers to the network what its link carries.
-fn offered(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<(f64, f64)> {
-    let mut of_sender = vec![0.0; resolved.network.ports() as usize];
+fn offered(scenario: &Scenario, resolved: &ResolvedScenario) -> IdVec<PortId, (f64, f64)> {
+    let mut of_sender = resolved.network.by_port(0.0);
     for (paths, wanted) in resolved.paths.iter().zip(&resolved.wanted_bps) {
-        of_sender[paths[0][0] as usize] += wanted;
+        of_sender[paths[0][0]] += wanted;
     }
-    let part = |port: u32| (resolved.network.link(port).rate.as_f64() / of_sender[port as usize]).min(1.0);
-    let mut offered = vec![(0.0, 0.0); resolved.network.ports() as usize];
+    let part = |port: PortId| (resolved.network.link(port).rate.as_f64() / of_sender[port]).min(1.0);
+    let mut offered = resolved.network.by_port((0.0, 0.0));
     for ((flow, paths), wanted) in resolved.flows.iter().zip(&resolved.paths).zip(&resolved.wanted_bps) {
         let frame = scenario.traffic[flow.traffic].frame.as_f64();
         for port in paths.iter().flatten() {
-            let (bps, shortest) = &mut offered[*port as usize];
+            let (bps, shortest) = &mut offered[*port];
             *bps += wanted * part(paths[0][0]) / paths.len() as f64;
             *shortest = if *shortest == 0.0 { frame } else { frame.min(*shortest) };
         }
@@ -78,7 +78,7 @@ fn offered(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<(f64, f64)> 
 }
 
 /// The most frames in the queue of a port and on its link, and the messages of its congestion point.
-fn frames_and_messages(scenario: &Scenario, resolved: &ResolvedScenario, port: u32, load: &Load) -> (u64, u64) {
+fn frames_and_messages(scenario: &Scenario, resolved: &ResolvedScenario, port: PortId, load: &Load) -> (u64, u64) {
     let Load { offered_bps, frame, of_sender } = *load;
     let (from, to) = resolved.network.ends(port);
     let link = resolved.network.link(port);
@@ -88,7 +88,7 @@ fn frames_and_messages(scenario: &Scenario, resolved: &ResolvedScenario, port: u
     let of_hotspots = hotspots().map(|(h, _)| frames(offered_bps - h.rate.as_f64(), h.until - h.from));
     let backlog = frames(offered_bps - link_bps, scenario.duration) + of_hotspots.sum::<f64>();
     let busy = offered_bps >= 0.9 * link_bps || backlog > 0.0;
-    let switch = |node: u32| resolved.switch(scenario, node);
+    let switch = |node: NodeId| resolved.switch(scenario, node);
     let input_memory = || switch(from).and_then(|switch| switch.input_memory);
     let receive_buffer = || resolved.adapter(scenario, from).and_then(|adapter| adapter.receive_buffer);
     let shared_buffer = || resolved.shared_size(scenario, from);

@@ -3,8 +3,9 @@
 
 use super::entry::Draw;
 use super::types::Scenario;
+use qcnlab_network::topology::PortId;
 use qcnlab_sim::Alpha;
-use qcnlab_units::BitRate;
+use qcnlab_units::{BitRate, Id};
 use std::collections::BTreeMap;
 
 /// A part as people write it.
@@ -31,14 +32,15 @@ impl Scenario {
             return Vec::new();
         }
         let Ok(resolved) = self.resolve(Draw { seed: self.seed, replication: 0 }) else { return Vec::new() };
-        let rate = |port: u32| resolved.network.link(port).rate;
+        let rate = |port: PortId| resolved.network.link(port).rate;
         let mut kinds: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         for (node, plan) in resolved.network.nodes.iter().zip(&resolved.shared_buffers) {
             let Some(plan) = plan else { continue };
             let mut by_rate: BTreeMap<BitRate, BTreeMap<String, u32>> = BTreeMap::new();
-            let inputs = plan.inputs.iter().filter_map(|input| Some((input.port, "pg_alpha", input.alpha?)));
+            let inputs =
+                plan.inputs.iter().filter_map(|input| Some((PortId::new(input.port), "pg_alpha", input.alpha?)));
             for (port, key, alpha) in
-                inputs.chain(plan.queues.iter().map(|queue| (queue.port, "queue_alpha", queue.alpha)))
+                inputs.chain(plan.queues.iter().map(|queue| (PortId::new(queue.port), "queue_alpha", queue.alpha)))
             {
                 *by_rate.entry(rate(port)).or_default().entry(format!("{key} {}", part(alpha))).or_default() += 1;
             }

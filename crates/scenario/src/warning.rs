@@ -6,6 +6,7 @@ use super::entry::Draw;
 use super::resolved::ResolvedScenario;
 use super::shapes::Topology;
 use super::types::{Scenario, Traffic};
+use qcnlab_network::topology::{NodeId, PortId};
 use qcnlab_schemes::{CongestionPoint, CpCapabilities, CpId};
 use qcnlab_sim::roce::QpRecovery;
 use qcnlab_units::{Bytes, Span};
@@ -116,7 +117,7 @@ impl Scenario {
     fn crowded(&self, resolved: &ResolvedScenario) -> Option<String> {
         let switch = self.switches.iter().find(|switch| switch.trim_to.is_some())?;
         let (head, share) = (switch.trim_to?, switch.heads_share());
-        let mut senders: HashMap<usize, HashSet<usize>> = HashMap::new();
+        let mut senders: HashMap<NodeId, HashSet<NodeId>> = HashMap::new();
         let mut frame = None;
         for flow in &resolved.flows {
             let traffic = &self.traffic[flow.traffic];
@@ -149,7 +150,7 @@ fn repairs_no_loss(traffic: &Traffic) -> bool {
 /// Says what of a domain is simpler here than on real links.
 fn of_the_domain(resolved: &ResolvedScenario) -> Option<String> {
     let domain = resolved.domain.as_ref()?;
-    let crossed = (0..resolved.network.ports()).filter(|port| resolved.crossed[*port as usize]);
+    let crossed = resolved.network.ports().filter(|port| resolved.crossed[*port]);
     let mut untags = crossed.filter(|port| domain.port_plan(*port).untags != 0);
     let settled = "LLDP has settled the modes of ports before the run starts, and they stay";
     Some(match untags.next() {
@@ -165,7 +166,7 @@ fn of_the_domain(resolved: &ResolvedScenario) -> Option<String> {
 /// Says of an entry that repairs no loss where on its flows' ways frames can be lost.
 fn loss_without_repair(scenario: &Scenario, resolved: &ResolvedScenario, entry: usize) -> Option<String> {
     let flows = resolved.flows.iter().zip(&resolved.paths).filter(|(flow, _)| flow.traffic == entry);
-    let mut lossy: Vec<u32> = flows.flat_map(|(_, paths)| paths.iter().flatten().copied()).collect();
+    let mut lossy: Vec<PortId> = flows.flat_map(|(_, paths)| paths.iter().flatten().copied()).collect();
     lossy.sort_unstable();
     lossy.dedup();
     lossy.retain(|port| loses(scenario, resolved, *port));
@@ -182,14 +183,14 @@ fn loss_without_repair(scenario: &Scenario, resolved: &ResolvedScenario, entry: 
 }
 
 /// Whether frames can be lost at a port: its queue or the memory of its node is limited, and the node never pauses.
-fn loses(scenario: &Scenario, resolved: &ResolvedScenario, port: u32) -> bool {
+fn loses(scenario: &Scenario, resolved: &ResolvedScenario, port: PortId) -> bool {
     let (from, _) = resolved.network.ends(port);
     let memory = resolved.switch(scenario, from).and_then(|switch| switch.input_memory);
     let memory = memory.or_else(|| resolved.shared_size(scenario, from));
-    let fails = resolved.failed.iter().any(|failed| failed.link == port as usize / 2);
-    if fails || !resolved.wred[port as usize].is_empty() {
+    let fails = resolved.failed.iter().any(|failed| failed.link == port.link());
+    if fails || !resolved.wred[port].is_empty() {
         return true;
     }
     let limited = resolved.capacity(scenario, port).is_some() || memory.is_some();
-    limited && resolved.pauses[from as usize].is_none()
+    limited && resolved.pauses[from].is_none()
 }

@@ -6,15 +6,15 @@ use super::incidents::PauseStorm;
 use super::located::{LocatedFault, read_pattern};
 use super::pausing::class_list;
 use super::types::Scenario;
-use qcnlab_network::topology::{Network, Role};
+use qcnlab_network::topology::{Network, NodeId, PortId, Role};
 use qcnlab_sim::WatchdogPlan;
-use qcnlab_units::Span;
+use qcnlab_units::{IdVec, Span};
 
 /// A storm with the port that its host sends pauses by.
 #[derive(Clone, Copy, Debug)]
 pub struct StormAt {
     /// The port that is stopped.
-    pub port: u32,
+    pub port: PortId,
     /// The classes that are stopped, a bit each.
     pub classes: u8,
     /// When it begins.
@@ -24,8 +24,11 @@ pub struct StormAt {
 }
 
 /// The watchdog of each node.
-pub(super) fn watchdogs(scenario: &Scenario, network: &Network) -> Result<Vec<Option<WatchdogPlan>>, LocatedFault> {
-    let mut plans = vec![None; network.nodes.len()];
+pub(super) fn watchdogs(
+    scenario: &Scenario,
+    network: &Network,
+) -> Result<IdVec<NodeId, Option<WatchdogPlan>>, LocatedFault> {
+    let mut plans = IdVec::for_each_of(&network.nodes, None);
     for (number, table) in scenario.watchdogs.iter().enumerate() {
         let key = format!("watchdog.{number}.only");
         let fits = read_pattern(&table.only, &key)?;
@@ -39,15 +42,15 @@ pub(super) fn watchdogs(scenario: &Scenario, network: &Network) -> Result<Vec<Op
                 WatchdogAction::Forward => qcnlab_sim::WatchdogAction::Forward,
             },
         };
-        let switches = || network.nodes.iter().zip(0..).filter(|(node, _)| node.role == Role::Switch);
+        let switches = || network.nodes.enumerate().filter(|(_, node)| node.role == Role::Switch);
         let mut any = false;
-        for (_, node) in switches().filter(|(node, _)| fits.matches(&node.name)) {
+        for (node, _) in switches().filter(|(_, node)| fits.matches(&node.name)) {
             any = true;
             let of_node: &mut Option<WatchdogPlan> = &mut plans[node];
             of_node.get_or_insert(plan);
         }
         if !any {
-            let known = switches().map(|(node, _)| node.name.clone()).collect();
+            let known = switches().map(|(_, node)| node.name.clone()).collect();
             let fault = Fault::NoMatch { pattern: table.only.clone(), what: "switch", known };
             return Err(LocatedFault::new(fault, &[key, format!("watchdog.{number}")]));
         }
@@ -60,13 +63,13 @@ pub(super) fn storms(scenario: &Scenario, network: &Network) -> Result<Vec<Storm
     let one = |(number, storm): (usize, &PauseStorm)| {
         let key = |name: &str| format!("pause_storm.{number}.{name}");
         let refuse = |fault, keys: &[String]| Err(LocatedFault::new(fault, keys));
-        let is_host = |node: &u32| network.nodes[*node as usize].role == Role::Host;
-        let from_host = |port: &u32| {
+        let is_host = |node: &NodeId| network.nodes[*node].role == Role::Host;
+        let from_host = |port: &PortId| {
             let (from, _) = network.ends(*port);
-            is_host(&from) && network.nodes[from as usize].name == storm.host
+            is_host(&from) && network.nodes[from].name == storm.host
         };
-        let Some(port) = (0..network.ports()).find(from_host) else {
-            let known = network.hosts().map(|host| network.nodes[host as usize].name.clone()).collect();
+        let Some(port) = network.ports().find(from_host) else {
+            let known = network.hosts().map(|host| network.nodes[host].name.clone()).collect();
             let fault = Fault::NotInTopology { what: "host", name: storm.host.clone(), known };
             return refuse(fault, &[key("host"), format!("pause_storm.{number}")]);
         };

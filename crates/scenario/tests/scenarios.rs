@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use qcnlab_scenario::{Arrivals, ConstantStream, Feedback, Scenario, Shipped, Star, Topology, shipped};
 use qcnlab_schemes::registry::{Config, catalogue};
-use qcnlab_units::{BitRate, Bytes, Span};
+use qcnlab_units::{BitRate, Bytes, Id, Span};
 
 fn read(name: &str) -> Scenario {
     Scenario::shipped(name).unwrap_or_else(|error| panic!("{error}"))
@@ -217,7 +217,7 @@ fn flows_expand_wildcards_and_stagger() {
     assert_eq!(names, ["source1", "source10"]);
     let starts: Vec<u64> = flows.iter().map(|f| f.start.ps()).collect();
     assert_eq!(starts, [0, 1_142_857], "the i-th source matched starts i staggers later");
-    assert_eq!(flows[1].source_index, 9);
+    assert_eq!(flows[1].source_index.number(), 9);
     for (pattern, count) in [("*", 10), ("source10", 1), ("s*e*0", 1), ("*1", 1), ("source??", 0), ("*x*", 0)] {
         let flows = with_pattern(pattern);
         assert_eq!(flows, (count > 0).then_some(count), "{pattern}");

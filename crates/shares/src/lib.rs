@@ -13,7 +13,7 @@ pub use active::ActiveShares;
 pub use flow_level::{FlowLevel, FlowNetwork, FluidFlow, HeardAt, Passage, WaitingFlow};
 pub use max_min::max_min_rates;
 
-use qcnlab_units::BitRate;
+use qcnlab_units::{BitRate, Id};
 use std::collections::BTreeMap;
 
 /// The links that one flow loads, and the most it wants.
@@ -27,16 +27,16 @@ pub struct Claim {
 
 impl Claim {
     /// A flow on a single path, which has each link once.
-    pub fn along(path: &[u32], ceiling: Option<BitRate>) -> Claim {
+    pub fn along<I: Id>(path: &[I], ceiling: Option<BitRate>) -> Claim {
         Claim::split(&[path], ceiling)
     }
 
     /// A flow that is split evenly over several paths, as when each frame takes one at random: a link on k of n paths
     /// carries k/n of its rate.
-    pub fn split<P: AsRef<[u32]>>(paths: &[P], ceiling: Option<BitRate>) -> Claim {
+    pub fn split<I: Id, P: AsRef<[I]>>(paths: &[P], ceiling: Option<BitRate>) -> Claim {
         let mut uses: BTreeMap<u32, u32> = BTreeMap::new();
         for link in paths.iter().flat_map(|path| path.as_ref()) {
-            *uses.entry(*link).or_default() += 1;
+            *uses.entry(link.number()).or_default() += 1;
         }
         let share = |uses: u32| f64::from(uses) / paths.len() as f64;
         Claim {

@@ -2,19 +2,22 @@
 //!
 //! Everything is an integer in its base unit (octet, bit/s, picosecond), so
 //! sums are exact and runs repeat bit for bit. Text carries a unit, always:
-//! K is 1000, Ki is 1024, b is a bit, B is an octet. A misspelt word is told its [`nearest`] one.
+//! K is 1000, Ki is 1024, b is a bit, B is an octet. A misspelt word is told its [`nearest`] one. [`Id`] is what
+//! an index has to be to open an [`IdVec`].
 //!
 //! ```text
 //! "10 Gb/s"  BitRate      "33 KB", "64 KiB"  Bytes      "15 ms", "10 us"  Span
 //! ```
 
 mod bytes;
+mod ids;
 mod nearest;
 mod rate;
 mod text;
 mod time;
 
 pub use bytes::Bytes;
+pub use ids::{Id, IdVec};
 pub use nearest::nearest;
 pub use rate::BitRate;
 pub use text::{Quantity, UnitError};

@@ -4,7 +4,7 @@ mod clocks;
 mod traffic;
 
 use qcnlab_network::fairness::{Claim, max_min, proportional};
-use qcnlab_network::topology::{Role, Routes, reverse};
+use qcnlab_network::topology::{Node, NodeId, PortId, Role, Routes};
 use qcnlab_scenario::{
     Arrivals, Draw, FailedLink, Feedback, FlowSpec, Multipath, NewPaths, PortDefence, ResolvedScenario, Scenario,
     ScenarioError, StormAt, Ties, untagged_limiters,
@@ -15,7 +15,7 @@ use qcnlab_sim::{
     ServiceChange, SharedBufferPlan, SharedInputPlan, SharedQueuePlan, Traffic, TrimPlan,
 };
 use qcnlab_traffic::{Alone, Hop};
-use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use qcnlab_units::{BitRate, Bytes, Id, IdVec, Instant, Span};
 use serde_json::{Value, json};
 use std::sync::{Arc, OnceLock};
 
@@ -114,10 +114,10 @@ impl Fabric {
     fn of(scenario: &Scenario, draw: Draw, packets: bool) -> Result<Fabric, ScenarioError> {
         let resolved = scenario.resolve(draw)?;
         let kept = kept_ports(scenario, &resolved);
-        let mut index_of = vec![None; resolved.network.ports() as usize];
-        (0..).zip(&kept).for_each(|(index, port)| index_of[*port as usize] = Some(index));
+        let mut index_of = resolved.network.by_port(None);
+        (0..).zip(&kept).for_each(|(index, port)| index_of[*port] = Some(index));
         let ports: Vec<PortPlan> = kept.iter().map(|port| port_plan(scenario, &resolved, *port, &index_of)).collect();
-        let index = |port: u32| index_of[port as usize].unwrap_or_else(|| unreachable!("a port in use is kept"));
+        let index = |port: PortId| index_of[port].unwrap_or_else(|| unreachable!("a port in use is kept"));
         let (flows, generators) = traffic::plans(scenario, &resolved, index);
         let replays = traffic::replays(scenario, &resolved);
         let crossing: Arc<[bool]> = (0..flows.len()).map(|flow| resolved.crosses_bottleneck(flow)).collect();
@@ -139,7 +139,7 @@ impl Fabric {
             entries: resolved.flows.iter().map(|flow| flow.traffic as u32).collect(),
             link_bps: resolved.network.link(resolved.bottleneck).rate.as_f64(),
             offered_bps: offered.sum(),
-            ends: resolved.flows.iter().map(|flow| (flow.source_index as u32, flow.sink_index as u32)).collect(),
+            ends: resolved.flows.iter().map(|flow| (flow.source_index.number(), flow.sink_index.number())).collect(),
             wanted_bps: resolved.wanted_bps,
             shares: OnceLock::new(),
             always_crossed,
@@ -320,14 +320,14 @@ fn claim((flow, wanted_bps): (&FlowPlan, &f64)) -> Claim {
 
 /// Returns the ports that a run needs: those that flows cross or that are recorded, then those on which only feedback,
 /// acknowledgements or pause frames travel.
-fn kept_ports(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<u32> {
+fn kept_ports(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<PortId> {
     let acknowledged = scenario.traffic.iter().any(|traffic| traffic.transport_headers().is_some());
     let pauses = resolved.pauses.iter().any(Option::is_some) || !resolved.storms.is_empty();
     let back = scenario.feedback != Feedback::Ideal || pauses || acknowledged;
-    let recorded_too = |port: u32| resolved.hotspots.contains(&port) || resolved.bottleneck == port;
-    let crossed = |port: u32| resolved.crossed[port as usize] || resolved.recorded[port as usize] || recorded_too(port);
-    let forward = (0..resolved.network.ports()).filter(|port| crossed(*port));
-    let backward = (0..resolved.network.ports()).filter(|port| back && !crossed(*port) && crossed(reverse(*port)));
+    let recorded_too = |port: PortId| resolved.hotspots.contains(&port) || resolved.bottleneck == port;
+    let crossed = |port: PortId| resolved.crossed[port] || resolved.recorded[port] || recorded_too(port);
+    let forward = resolved.network.ports().filter(|port| crossed(*port));
+    let backward = resolved.network.ports().filter(|port| back && !crossed(*port) && crossed(port.reverse()));
     forward.chain(backward).collect()
 }
 
@@ -337,44 +337,49 @@ fn longest_way(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<LinkPlan
     if scenario.traffic.iter().all(|traffic| traffic.queue_pair().is_none()) {
         return Vec::new();
     }
-    let link = |port: u32| LinkPlan::from(&port_plan(scenario, resolved, port, &[]));
-    let time = |port: u32| link(port).round_trip(Bytes::new(1500)).ps();
+    let link = |port: PortId| LinkPlan::from(&port_plan(scenario, resolved, port, &IdVec::new()));
+    let time = |port: PortId| link(port).round_trip(Bytes::new(1500)).ps();
     let network = resolved.outside_network();
     let way = Routes::new(&network).map(|mut routes| routes.longest(time));
     way.unwrap_or_default().into_iter().map(link).collect()
 }
 
-fn port_plan(scenario: &Scenario, resolved: &ResolvedScenario, port: u32, index_of: &[Option<u32>]) -> PortPlan {
+fn port_plan(
+    scenario: &Scenario,
+    resolved: &ResolvedScenario,
+    port: PortId,
+    index_of: &IdVec<PortId, Option<u32>>,
+) -> PortPlan {
     let (from, to) = resolved.network.ends(port);
     let link = resolved.network.link(port);
     PortPlan {
         name: resolved.network.port_name(port),
-        from,
-        to,
+        from: from.number(),
+        to: to.number(),
         rate: link.rate,
         delay: link.delay,
         latency: resolved.switch(scenario, to).map_or(Span::ZERO, |switch| switch.latency),
         capacity: resolved.capacity(scenario, port),
         overhead: resolved.overhead(scenario, port),
         watched: resolved.watched(scenario, port),
-        wred: resolved.wred[port as usize].clone(),
-        recorded: resolved.recorded[port as usize],
-        peer: index_of.get(reverse(port) as usize).copied().flatten(),
+        wred: resolved.wred[port].clone(),
+        recorded: resolved.recorded[port],
+        peer: index_of.get(port.reverse()).copied().flatten(),
     }
 }
 
-fn nodes(scenario: &Scenario, resolved: &ResolvedScenario, index_of: &[Option<u32>]) -> Vec<NodePlan> {
-    let nodes = (0..).zip(&resolved.network.nodes);
-    let plan = |(index, node): (u32, &qcnlab_network::topology::Node)| NodePlan {
+fn nodes(scenario: &Scenario, resolved: &ResolvedScenario, index_of: &IdVec<PortId, Option<u32>>) -> Vec<NodePlan> {
+    let nodes = resolved.network.nodes.enumerate();
+    let plan = |(index, node): (NodeId, &Node)| NodePlan {
         name: node.name.clone(),
         input_memory: match node.role {
             Role::Switch => resolved.switch(scenario, index).and_then(|switch| switch.input_memory),
             Role::Host => resolved.adapter(scenario, index).and_then(|adapter| adapter.receive_buffer),
         },
-        shared_buffer: resolved.shared_buffers[index as usize].as_ref().map(|plan| renumbered(plan, index_of)),
-        pause: resolved.pauses[index as usize],
-        quanta: resolved.quanta[index as usize],
-        watchdog: resolved.watchdogs[index as usize],
+        shared_buffer: resolved.shared_buffers[index].as_ref().map(|plan| renumbered(plan, index_of)),
+        pause: resolved.pauses[index],
+        quanta: resolved.quanta[index],
+        watchdog: resolved.watchdogs[index],
         trim: resolved.switch(scenario, index).and_then(|switch| {
             let share = (switch.heads_share() * 1000.0).round() as u16;
             Some(TrimPlan { size: switch.trim_to?, class: switch.trim_priority.unwrap_or(7) as u8, share })
@@ -384,40 +389,43 @@ fn nodes(scenario: &Scenario, resolved: &ResolvedScenario, index_of: &[Option<u3
 }
 
 /// The plan of a shared buffer with the ports of the engine: those that are kept, by their index.
-fn renumbered(plan: &SharedBufferPlan, index_of: &[Option<u32>]) -> SharedBufferPlan {
+fn renumbered(plan: &SharedBufferPlan, index_of: &IdVec<PortId, Option<u32>>) -> SharedBufferPlan {
     let inputs = plan.inputs.iter();
     let queues = plan.queues.iter();
     SharedBufferPlan {
-        inputs: inputs.filter_map(|of| Some(SharedInputPlan { port: index_of[of.port as usize]?, ..*of })).collect(),
-        queues: queues.filter_map(|of| Some(SharedQueuePlan { port: index_of[of.port as usize]?, ..*of })).collect(),
+        inputs: inputs
+            .filter_map(|of| Some(SharedInputPlan { port: index_of[PortId::new(of.port)]?, ..*of }))
+            .collect(),
+        queues: queues
+            .filter_map(|of| Some(SharedQueuePlan { port: index_of[PortId::new(of.port)]?, ..*of }))
+            .collect(),
         ..plan.clone()
     }
 }
 
 /// What each port does for the domain, and who hears untagged messages.
-fn domain_plan(scenario: &Scenario, resolved: &ResolvedScenario, kept: &[u32]) -> Option<DomainPlan> {
+fn domain_plan(scenario: &Scenario, resolved: &ResolvedScenario, kept: &[PortId]) -> Option<DomainPlan> {
     let domain = resolved.domain.as_ref()?;
     let ports = kept.iter().map(|port| domain.port_plan(*port)).collect();
     Some(DomainPlan { ports, untagged: untagged_limiters(scenario, resolved) })
 }
 
 /// What ports announce. Without a domain every port announces the priorities of controlled traffic, and is ready.
-fn announced(scenario: &Scenario, resolved: &ResolvedScenario, kept: &[u32]) -> Vec<Announced> {
+fn announced(scenario: &Scenario, resolved: &ResolvedScenario, kept: &[PortId]) -> Vec<Announced> {
     let controlled = scenario.traffic.iter().filter(|traffic| traffic.controlled);
     let all = controlled.fold(0, |all, traffic| all | 1u8 << traffic.priority);
-    let announced = |port: &u32| match &resolved.domain {
-        Some(domain) => Announced { cnpvs: domain.announced(*port as usize), ready: domain.ready(*port as usize) },
+    let announced = |port: &PortId| match &resolved.domain {
+        Some(domain) => Announced { cnpvs: domain.announced(*port), ready: domain.ready(*port) },
         None => Announced { cnpvs: all, ready: all },
     };
     kept.iter().map(announced).collect()
 }
 
 /// The failures of links that anything crosses.
-fn failures(resolved: &ResolvedScenario, index_of: &[Option<u32>]) -> Vec<LinkFailure> {
+fn failures(resolved: &ResolvedScenario, index_of: &IdVec<PortId, Option<u32>>) -> Vec<LinkFailure> {
     let one = |failed: &FailedLink| {
-        let port = 2 * failed.link;
         Some(LinkFailure {
-            port: index_of[port].or(index_of[port + 1])?,
+            port: index_of[failed.link.there()].or(index_of[failed.link.back()])?,
             from: Instant::ZERO + failed.from,
             until: failed.until.map_or(Instant::NEVER, |until| Instant::ZERO + until),
         })
@@ -426,10 +434,10 @@ fn failures(resolved: &ResolvedScenario, index_of: &[Option<u32>]) -> Vec<LinkFa
 }
 
 /// The storms on links that anything crosses.
-fn storms(resolved: &ResolvedScenario, index_of: &[Option<u32>]) -> Vec<PauseStorm> {
+fn storms(resolved: &ResolvedScenario, index_of: &IdVec<PortId, Option<u32>>) -> Vec<PauseStorm> {
     let one = |storm: &StormAt| {
         let (from, until) = (Instant::ZERO + storm.from, Instant::ZERO + storm.until);
-        Some(PauseStorm { port: index_of[storm.port as usize]?, classes: storm.classes, from, until })
+        Some(PauseStorm { port: index_of[storm.port]?, classes: storm.classes, from, until })
     };
     resolved.storms.iter().filter_map(one).collect()
 }
@@ -453,8 +461,8 @@ fn dependencies(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<Depende
     (0..).zip(&resolved.flows).filter_map(one).collect()
 }
 
-fn reroutes(resolved: &ResolvedScenario, index: impl Fn(u32) -> u32) -> Vec<Reroute> {
-    let path = |path: &Vec<u32>| path.iter().map(|port| index(*port)).collect();
+fn reroutes(resolved: &ResolvedScenario, index: impl Fn(PortId) -> u32) -> Vec<Reroute> {
+    let path = |path: &Vec<PortId>| path.iter().map(|port| index(*port)).collect();
     let one = |change: &NewPaths| Reroute {
         at: Instant::ZERO + change.at,
         flow: change.flow as u32,
@@ -468,7 +476,7 @@ fn services(
     scenario: &Scenario,
     resolved: &ResolvedScenario,
     ports: &[PortPlan],
-    index: impl Fn(u32) -> u32,
+    index: impl Fn(PortId) -> u32,
 ) -> Vec<ServiceChange> {
     let mut changes = Vec::new();
     for (hotspot, port) in scenario.hotspots.iter().zip(&resolved.hotspots) {

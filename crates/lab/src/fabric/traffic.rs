@@ -1,5 +1,6 @@
 //! From the flows of a scenario to sources, limiters and generators.
 
+use qcnlab_network::topology::{NodeId, PortId};
 use qcnlab_scenario::{
     FlowSpec, Offered, Pairing, ResolvedScenario, Scenario, Traffic as TrafficEntry, limiters, pace,
 };
@@ -13,11 +14,11 @@ use std::sync::Arc;
 pub(super) fn plans(
     scenario: &Scenario,
     resolved: &ResolvedScenario,
-    index: impl Fn(u32) -> u32,
+    index: impl Fn(PortId) -> u32,
 ) -> (Vec<FlowPlan>, Vec<GeneratorPlan>) {
     let limiters = limiters(scenario, resolved);
     let transports: Vec<Carrier> = scenario.traffic.iter().map(Carrier::of).collect();
-    let mut streams: HashMap<(usize, usize), usize> = HashMap::new();
+    let mut streams: HashMap<(usize, NodeId), usize> = HashMap::new();
     let mut generators: Vec<GeneratorPlan> = Vec::new();
     let mut flows = Vec::with_capacity(resolved.flows.len());
     for (number, (spec, paths)) in resolved.flows.iter().zip(&resolved.paths).enumerate() {
@@ -72,7 +73,7 @@ fn flow_plan(
 ) -> FlowPlan {
     let spec = &resolved.flows[number];
     let entry = &scenario.traffic[spec.traffic];
-    let host = spec.source_index as u32;
+    let host = spec.source_index;
     let adapter = resolved.adapter(scenario, host);
     FlowPlan {
         name: spec.name.clone(),

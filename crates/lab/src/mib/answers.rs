@@ -4,8 +4,9 @@ use super::counts::OfReplication;
 use super::parameters::{Answer, answered, choice, exponent, has_clock, number, octets, percent, rate, time, whole};
 use crate::capture::{cpid, mac_address};
 use crate::fabric::Fabric;
-use qcnlab_network::topology::Role;
+use qcnlab_network::topology::{NodeId, PortId, Role};
 use qcnlab_scenario::{DefenceMode, Defended, Feedback, Mode, ResolvedScenario, Scenario, automatic_alternate};
+use qcnlab_units::{Id, IdVec};
 use serde_json::{Map, Value, json};
 
 const MEGABIT: u64 = 1_000_000;
@@ -24,10 +25,10 @@ pub(super) struct Answers<'a> {
     /// Priorities under congestion control, a bit each.
     cnpvs: u8,
     /// Ports of each node, in the order of the network; the first has ifIndex 1.
-    ports_of: Vec<Vec<u32>>,
+    ports_of: IdVec<NodeId, Vec<PortId>>,
     /// The port in the network of each congestion point that was counted, and of each row of reaction points.
-    point_ports: Vec<u32>,
-    rp_ports: Vec<u32>,
+    point_ports: Vec<PortId>,
+    rp_ports: Vec<PortId>,
 }
 
 impl<'a> Answers<'a> {
@@ -39,12 +40,12 @@ impl<'a> Answers<'a> {
         counts: &'a OfReplication,
     ) -> Option<Answers<'a>> {
         let network = &resolved.network;
-        let names: std::collections::HashMap<String, u32> =
-            (0..network.ports()).map(|port| (network.port_name(port), port)).collect();
+        let names: std::collections::HashMap<String, PortId> =
+            network.ports().map(|port| (network.port_name(port), port)).collect();
         let ports_named =
             |names_of: &[String]| names_of.iter().map(|name| names.get(name).copied()).collect::<Option<_>>();
-        let mut ports_of = vec![Vec::new(); network.nodes.len()];
-        (0..resolved.outside_ports()).for_each(|port| ports_of[network.ends(port).0 as usize].push(port));
+        let mut ports_of = IdVec::for_each_of(&network.nodes, Vec::new());
+        resolved.outside_ports().for_each(|port| ports_of[network.ends(port).0].push(port));
         let controlled = fabric.flows.iter().filter(|flow| flow.controlled);
         Some(Answers {
             scenario,
@@ -62,7 +63,7 @@ impl<'a> Answers<'a> {
 
     /// Everything.
     pub(super) fn all(&self, seed: u64, replication: u32) -> Value {
-        let nodes = (0..self.ports_of.len() as u32).filter(|node| !self.ports_of[*node as usize].is_empty());
+        let nodes = self.ports_of.ids().filter(|node| !self.ports_of[*node].is_empty());
         json!({
             "module": "IEEE8021-CN-MIB, revision 2018-06-28",
             "scenario": self.scenario.name,
@@ -79,11 +80,11 @@ impl<'a> Answers<'a> {
         (0..8u8).filter(move |class| cnpvs & 1 << class != 0)
     }
 
-    fn node(&self, node: u32) -> Value {
-        let known = &self.resolved.network.nodes[node as usize];
+    fn node(&self, node: NodeId) -> Value {
+        let known = &self.resolved.network.nodes[node];
         let bridge = known.role == Role::Switch;
-        let interface = |(index, port): (usize, &u32)| json!({ "ifIndex": index + 1, "port": self.resolved.network.port_name(*port) });
-        let ports = &self.ports_of[node as usize];
+        let interface = |(index, port): (usize, &PortId)| json!({ "ifIndex": index + 1, "port": self.resolved.network.port_name(*port) });
+        let ports = &self.ports_of[node];
         let mut object = Map::new();
         object.insert("node".to_owned(), json!(known.name));
         object.insert("role".to_owned(), json!(if bridge { "bridge" } else { "end station" }));
@@ -120,7 +121,7 @@ impl<'a> Answers<'a> {
         object.into()
     }
 
-    fn global(&self, node: u32, bridge: bool) -> Value {
+    fn global(&self, node: NodeId, bridge: bool) -> Value {
         let discarded = || {
             let rows = (0..).zip(&self.point_ports).filter(|(_, port)| self.resolved.network.ends(**port).0 == node);
             rows.map(|(row, _): (usize, _)| self.counts.points.discarded_frames[row]).sum::<u64>()
@@ -168,12 +169,12 @@ impl<'a> Answers<'a> {
         )
     }
 
-    fn defended(&self, port: u32, class: u8) -> Result<Defended, String> {
+    fn defended(&self, port: PortId, class: u8) -> Result<Defended, String> {
         let defended = self.resolved.domain.as_ref().and_then(|domain| domain.defended(port, class));
         defended.ok_or_else(|| NO_DOMAIN.to_owned())
     }
 
-    fn port_priority(&self, class: u8, if_index: u32, port: u32) -> Value {
+    fn port_priority(&self, class: u8, if_index: u32, port: PortId) -> Value {
         let with = |answer: fn(Defended) -> Answer| self.defended(port, class).and_then(answer);
         let mut object = row(
             &[("component", json!(1)), ("priority", json!(class)), ("ifIndex", json!(if_index))],
@@ -221,9 +222,9 @@ impl<'a> Answers<'a> {
     }
 
     /// The congestion points of a bridge: port, ifIndex, number at the port from 1, and row of the counts.
-    fn points(&self, node: u32) -> Vec<(u32, u32, u32, usize)> {
+    fn points(&self, node: NodeId) -> Vec<(PortId, u32, u32, usize)> {
         let mut points = Vec::new();
-        for (index, port) in (1u32..).zip(&self.ports_of[node as usize]) {
+        for (index, port) in (1u32..).zip(&self.ports_of[node]) {
             let rows = self
                 .point_ports
                 .iter()
@@ -238,7 +239,7 @@ impl<'a> Answers<'a> {
         let (port, _) = (self.point_ports[point], ());
         let node = self.resolved.network.ends(port).0;
         row(
-            &[("cpid", json!(cpid(node, point as u32)))],
+            &[("cpid", json!(cpid(node.number(), point as u32)))],
             [
                 ("CpidToIfComponentId", Ok(json!(1))),
                 ("CpidToIfIfIndex", Ok(json!(if_index))),
@@ -247,7 +248,7 @@ impl<'a> Answers<'a> {
         )
     }
 
-    fn point(&self, port: u32, if_index: u32, number: u32, point: usize) -> Value {
+    fn point(&self, port: PortId, if_index: u32, number: u32, point: usize) -> Value {
         let cp = self.scenario.scheme.cp();
         let key = "scheme.cp";
         let counts = &self.counts.points;
@@ -257,8 +258,8 @@ impl<'a> Answers<'a> {
             &index,
             [
                 ("CpPriority", Ok(json!(counts.priority[point]))),
-                ("CpMacAddress", Ok(json!(mac_address(node)))),
-                ("CpIdentifier", Ok(json!(cpid(node, point as u32)))),
+                ("CpMacAddress", Ok(json!(mac_address(node.number())))),
+                ("CpIdentifier", Ok(json!(cpid(node.number(), point as u32)))),
                 ("CpQueueSizeSetPoint", octets(cp, "set_point", key, 100)),
                 ("CpFeedbackWeight", exponent(cp, "w", key, 1)),
                 ("CpMinSampleBase", octets(cp, "sample_base", key, 10_000)),
@@ -271,7 +272,7 @@ impl<'a> Answers<'a> {
     }
 
     /// Whether a host reacts to messages of a priority at a port, or why it does not.
-    fn reacts(&self, port: u32, class: u8) -> Result<(), String> {
+    fn reacts(&self, port: PortId, class: u8) -> Result<(), String> {
         match &self.resolved.domain {
             Some(domain) if !domain.reacts(port, class) => Err("the priority is disabled at this port".to_owned()),
             _ => Ok(()),
@@ -279,12 +280,12 @@ impl<'a> Answers<'a> {
     }
 
     /// The row of the counts for a port of a host and a priority; none if no flow starts there.
-    fn reaction_points(&self, port: u32, class: u8) -> Option<usize> {
+    fn reaction_points(&self, port: PortId, class: u8) -> Option<usize> {
         let rps = &self.counts.reaction_points;
         (0..self.rp_ports.len()).find(|row| self.rp_ports[*row] == port && rps.priority[*row] == class)
     }
 
-    fn counted(&self, port: u32, class: u8, of: impl Fn(usize) -> u64) -> Answer {
+    fn counted(&self, port: PortId, class: u8, of: impl Fn(usize) -> u64) -> Answer {
         self.reacts(port, class)?;
         match self.reaction_points(port, class) {
             None => Ok(json!(0)),
@@ -295,7 +296,7 @@ impl<'a> Answers<'a> {
         }
     }
 
-    fn max_rps(&self, port: u32, class: u8) -> Answer {
+    fn max_rps(&self, port: PortId, class: u8) -> Answer {
         self.reacts(port, class)?;
         if self.resolved.domain.as_ref().is_some_and(|domain| !domain.tags(port, class)) {
             return Ok(json!(1));
@@ -308,18 +309,18 @@ impl<'a> Answers<'a> {
         }
     }
 
-    fn created(&self, port: u32, class: u8) -> Answer {
+    fn created(&self, port: PortId, class: u8) -> Answer {
         let created = &self.counts.reaction_points.created_rps;
         // A Counter32.
         self.counted(port, class, |row| created[row] % (1 << 32))
     }
 
-    fn centiseconds(&self, port: u32, class: u8) -> Answer {
+    fn centiseconds(&self, port: PortId, class: u8) -> Answer {
         let limited = &self.counts.reaction_points.limited_ps;
         self.counted(port, class, |row| limited[row] / CENTISECOND_PS)
     }
 
-    fn rp_port_priority(&self, class: u8, if_index: u32, port: u32) -> Value {
+    fn rp_port_priority(&self, class: u8, if_index: u32, port: PortId) -> Value {
         row(
             &[("component", json!(1)), ("priority", json!(class)), ("ifIndex", json!(if_index))],
             [
@@ -331,7 +332,7 @@ impl<'a> Answers<'a> {
     }
 
     /// The largest rate: the parameter, or the port's own rate where it is unset.
-    fn max_rate(&self, port: u32) -> Answer {
+    fn max_rate(&self, port: PortId) -> Answer {
         let link = self.resolved.network.link(port).rate;
         match rate(self.scenario.scheme.rp(), "max_rate", MEGABIT) {
             Ok(rate) => Ok(rate),
@@ -355,7 +356,7 @@ impl<'a> Answers<'a> {
         octets(rp, "byte_reset", "scheme.rp", 0)
     }
 
-    fn rp_group(&self, class: u8, if_index: u32, port: u32) -> Value {
+    fn rp_group(&self, class: u8, if_index: u32, port: PortId) -> Value {
         let rp = self.scenario.scheme.rp();
         let index = [
             ("component", json!(1)),
@@ -381,7 +382,7 @@ impl<'a> Answers<'a> {
     }
 
     /// `ieee_qcn` and `ieee_qcn_stats` of a port: a value for each priority, null outside congestion control.
-    fn linux(&self, if_index: u32, port: u32) -> Value {
+    fn linux(&self, if_index: u32, port: PortId) -> Value {
         let rp = self.scenario.scheme.rp();
         let each = |of: &dyn Fn(u8) -> Answer| -> Value {
             let one = |class: u8| {

@@ -1,9 +1,9 @@
 //! Shares against numbers worked out by hand and against the laws that define them.
 
 use super::*;
-use crate::topology::{Cable, Network, Routes, chain, fat_tree, parking_lot, single_switch};
+use crate::topology::{Cable, Network, NodeId, Routes, chain, fat_tree, parking_lot, single_switch};
 use proptest::prelude::*;
-use qcnlab_units::Span;
+use qcnlab_units::{Id, Span};
 
 const G: f64 = 1e9;
 const CABLE: Cable = Cable { rate: BitRate::gbps(10), delay: Span::from_us(1) };
@@ -137,7 +137,7 @@ fn faults_are_named() {
 fn a_permutation_over_a_fat_tree_is_solved() {
     let network = fat_tree(8, CABLE, CABLE).unwrap();
     let mut routes = Routes::new(&network).unwrap();
-    let flow = |i: u32| routes.of_flow(i, (i * 5 + 64) % 128, &format!("flow{i}"), 1).ok();
+    let flow = |i: u32| routes.of_flow(NodeId::new(i), NodeId::new((i * 5 + 64) % 128), &format!("flow{i}"), 1).ok();
     let claims: Vec<Claim> = (0..128).filter_map(flow).map(|path| Claim::along(&path, None)).collect();
     let capacities = network.capacities_bps();
     assert!(distance_from_optimum(&capacities, &claims) < 1e-9);

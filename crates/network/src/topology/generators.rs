@@ -3,7 +3,8 @@
 //! Hosts come first, from `host1` on, then switches; the link of the i-th host is link i. Then follow
 //! the links between switches, each from the switch nearer to the hosts, or earlier in a chain.
 
-use super::{Cable, Link, MOST_LINKS, MOST_NODES, Network, Node, Role, TopologyError, within};
+use super::{Cable, Link, MOST_LINKS, MOST_NODES, Network, Node, NodeId, Role, TopologyError, within};
+use qcnlab_units::{Id, IdVec};
 
 /// `hosts` hosts around one `switch`.
 ///
@@ -48,7 +49,7 @@ pub fn parking_lot(stages: u32, long: u32, link: Cable, trunk: Cable) -> Result<
     some("parking_lot", &[("stages", stages), ("long", long)])?;
     let hosts = u128::from(long) + 2 * u128::from(stages) + 1;
     let mut plan = Plan::new("parking_lot", hosts + u128::from(stages) + 1, hosts + u128::from(stages))?;
-    let mut switch_of_host = Vec::with_capacity(hosts as usize);
+    let mut switch_of_host = Vec::new();
     let mut host = |name: String, switch: u32| {
         plan.node(name, Role::Host);
         switch_of_host.push(switch);
@@ -162,13 +163,12 @@ impl Plan {
     fn new(topology: &'static str, nodes: u128, links: u128) -> Result<Plan, TopologyError> {
         within(topology, "nodes", nodes, MOST_NODES)?;
         within(topology, "links", links, MOST_LINKS)?;
-        let (nodes, links) = (Vec::with_capacity(nodes as usize), Vec::with_capacity(links as usize));
+        let (nodes, links) = (IdVec::with_capacity(nodes as usize), IdVec::with_capacity(links as usize));
         Ok(Plan(Network { nodes, links }))
     }
 
     fn node(&mut self, name: String, role: Role) -> u32 {
-        self.0.nodes.push(Node { name, role });
-        self.0.nodes.len() as u32 - 1
+        self.0.nodes.push(Node { name, role }).number()
     }
 
     fn switch(&mut self, name: String) -> u32 {
@@ -183,7 +183,7 @@ impl Plan {
 
     /// Switches 1 to `count` by name; the position of the first.
     fn switches(&mut self, count: u32, name: impl Fn(u32) -> String) -> u32 {
-        let first = self.0.nodes.len() as u32;
+        let first = self.0.nodes.next_id().number();
         (1..=count).for_each(|i| {
             self.switch(name(i));
         });
@@ -191,12 +191,13 @@ impl Plan {
     }
 
     fn join(&mut self, a: u32, b: u32, Cable { rate, delay }: Cable) {
-        self.0.links.push(Link { a, b, rate, delay });
+        self.0.links.push(Link { a: NodeId::new(a), b: NodeId::new(b), rate, delay });
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::LinkId;
     use super::*;
     use qcnlab_units::{BitRate, Span};
 
@@ -204,7 +205,7 @@ mod tests {
     const TRUNK: Cable = Cable { rate: BitRate::gbps(40), delay: Span::from_us(2) };
 
     fn joins(network: &Network, a: &str, b: &str) -> bool {
-        let name = |node: u32| &*network.nodes[node as usize].name;
+        let name = |node: NodeId| &*network.nodes[node].name;
         network.links.iter().any(|link| name(link.a) == a && name(link.b) == b)
     }
 
@@ -228,8 +229,8 @@ mod tests {
         assert_eq!(sizes(&network), (60, 20, 79));
         assert!(joins(&network, "host3", "switch1") && joins(&network, "host4", "switch2"));
         assert!(joins(&network, "host59", "switch20") && joins(&network, "switch19", "switch20"));
-        assert_eq!(network.links[60].rate, TRUNK.rate);
-        assert_eq!(network.links[59].rate, LINK.rate);
+        assert_eq!(network.links[LinkId::new(60)].rate, TRUNK.rate);
+        assert_eq!(network.links[LinkId::new(59)].rate, LINK.rate);
     }
 
     #[test]
@@ -258,7 +259,7 @@ mod tests {
         let network = leaf_spine(3, 2, 4, LINK, TRUNK).unwrap();
         assert_eq!(sizes(&network), (12, 5, 18));
         assert!(joins(&network, "host5", "leaf2") && joins(&network, "leaf3", "spine2"));
-        assert_eq!(network.links[17].rate, TRUNK.rate);
+        assert_eq!(network.links[LinkId::new(17)].rate, TRUNK.rate);
     }
 
     #[test]
@@ -285,7 +286,7 @@ mod tests {
             fat_tree(4, LINK, TRUNK),
         ] {
             let network = network.unwrap();
-            let is_switch = |node: u32| network.nodes[node as usize].role == Role::Switch;
+            let is_switch = |node: NodeId| network.is_switch(node);
             for (number, link) in network.links.iter().enumerate() {
                 let cable = if is_switch(link.a) && is_switch(link.b) { TRUNK } else { LINK };
                 assert_eq!(

@@ -5,14 +5,15 @@
 
 mod error;
 mod generators;
+mod ids;
 mod routes;
 
 pub use error::TopologyError;
 pub use generators::{chain, fat_tree, leaf_spine, parking_lot, single_switch, tree};
+pub use ids::{LinkId, NodeId, PortId};
 pub use routes::{MOST_PATHS, Routes, flow_hash};
 
-use qcnlab_units::nearest;
-use qcnlab_units::{BitRate, Span};
+use qcnlab_units::{BitRate, Id, IdVec, Span, nearest};
 use std::collections::{HashMap, HashSet};
 
 /// Most nodes of a network.
@@ -24,9 +25,9 @@ pub const MOST_LINKS: u64 = 1 << 22;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Network {
     /// Hosts and switches; links name them by position.
-    pub nodes: Vec<Node>,
+    pub nodes: IdVec<NodeId, Node>,
     /// Links; ports are numbered after them.
-    pub links: Vec<Link>,
+    pub links: IdVec<LinkId, Link>,
 }
 
 /// A host or a switch.
@@ -50,10 +51,10 @@ pub enum Role {
 /// A full-duplex link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// One end, a position in [`Network::nodes`].
-    pub a: u32,
+    /// One end.
+    pub a: NodeId,
     /// The other end.
-    pub b: u32,
+    pub b: NodeId,
     /// Rate of each direction.
     pub rate: BitRate,
     /// Propagation delay, one way.
@@ -86,7 +87,7 @@ impl Network {
     /// # Errors
     /// Whatever [`Network::check`] finds.
     pub fn new(nodes: Vec<Node>, links: Vec<Link>) -> Result<Network, TopologyError> {
-        let network = Network { nodes, links };
+        let network = Network { nodes: nodes.into(), links: links.into() };
         network.check()?;
         Ok(network)
     }
@@ -96,7 +97,8 @@ impl Network {
     /// # Errors
     /// A link to a name that no node has, and whatever [`Network::check`] finds.
     pub fn from_names(nodes: Vec<Node>, links: &[NamedLink]) -> Result<Network, TopologyError> {
-        let index: HashMap<&str, u32> = (0..).zip(&nodes).map(|(i, node)| (&*node.name, i)).collect();
+        let index: HashMap<&str, NodeId> =
+            (0..).map(NodeId::new).zip(&nodes).map(|(i, node)| (&*node.name, i)).collect();
         let find = |name: &String| {
             let unknown = || TopologyError::UnknownNode {
                 name: name.clone(),
@@ -133,12 +135,16 @@ impl Network {
     }
 
     fn check_links(&self) -> Result<(), TopologyError> {
-        let name = |node: u32| self.nodes[node as usize].name.clone();
+        let name = |node: NodeId| self.nodes[node].name.clone();
         let mut pairs = HashSet::with_capacity(self.links.len());
-        let mut linked = vec![false; self.nodes.len()];
-        for (i, link) in self.links.iter().enumerate() {
-            if let Some(&node) = [link.a, link.b].iter().find(|node| **node as usize >= self.nodes.len()) {
-                return Err(TopologyError::NoSuchNode { link: i, node, nodes: self.nodes.len() });
+        let mut linked = IdVec::for_each_of(&self.nodes, false);
+        for (i, link) in self.links.enumerate() {
+            if let Some(&node) = [link.a, link.b].iter().find(|node| **node >= self.nodes.next_id()) {
+                return Err(TopologyError::NoSuchNode {
+                    link: i.position(),
+                    node: node.number(),
+                    nodes: self.nodes.len(),
+                });
             }
             let (a, b) = (link.a, link.b);
             if a == b {
@@ -151,8 +157,8 @@ impl Network {
                 return Err(TopologyError::NoRate { a: name(a), b: name(b) });
             }
             for end in [a, b] {
-                let second = std::mem::replace(&mut linked[end as usize], true);
-                if second && self.nodes[end as usize].role == Role::Host {
+                let second = std::mem::replace(&mut linked[end], true);
+                if second && self.nodes[end].role == Role::Host {
                     return Err(TopologyError::SecondLink { name: name(end) });
                 }
             }
@@ -160,47 +166,52 @@ impl Network {
         Ok(())
     }
 
-    /// Position of the node called `name`.
-    pub fn node(&self, name: &str) -> Option<u32> {
-        self.nodes.iter().position(|node| node.name == name).map(|i| i as u32)
+    /// The node called `name`.
+    pub fn node(&self, name: &str) -> Option<NodeId> {
+        self.nodes.find_id(|node| node.name == name)
     }
 
-    /// Positions of the hosts, in order.
-    pub fn hosts(&self) -> impl Iterator<Item = u32> {
-        (0..).zip(&self.nodes).filter(|(_, node)| node.role == Role::Host).map(|(i, _)| i)
+    /// The hosts, in order.
+    pub fn hosts(&self) -> impl Iterator<Item = NodeId> {
+        self.nodes.enumerate().filter(|(_, node)| node.role == Role::Host).map(|(host, _)| host)
     }
 
-    /// Number of ports: two for each link.
-    pub fn ports(&self) -> u32 {
-        2 * self.links.len() as u32
+    /// Whether a node is a switch.
+    pub fn is_switch(&self, node: NodeId) -> bool {
+        self.nodes[node].role == Role::Switch
+    }
+
+    /// All ports, in order: two for each link.
+    pub fn ports(&self) -> impl DoubleEndedIterator<Item = PortId> + ExactSizeIterator + use<> {
+        (0..2 * self.links.next_id().number()).map(PortId::new)
+    }
+
+    /// A value for each port.
+    pub fn by_port<T: Clone>(&self, value: T) -> IdVec<PortId, T> {
+        IdVec::from(vec![value; 2 * self.links.len()])
     }
 
     /// The nodes a port leads from and to.
-    pub fn ends(&self, port: u32) -> (u32, u32) {
+    pub fn ends(&self, port: PortId) -> (NodeId, NodeId) {
         let link = self.link(port);
-        if port.is_multiple_of(2) { (link.a, link.b) } else { (link.b, link.a) }
+        if port.is_there() { (link.a, link.b) } else { (link.b, link.a) }
     }
 
     /// The link a port is one direction of.
-    pub fn link(&self, port: u32) -> &Link {
-        &self.links[port as usize / 2]
+    pub fn link(&self, port: PortId) -> &Link {
+        &self.links[port.link()]
     }
 
     /// A port's name, written from->to.
-    pub fn port_name(&self, port: u32) -> String {
+    pub fn port_name(&self, port: PortId) -> String {
         let (from, to) = self.ends(port);
-        format!("{}->{}", self.nodes[from as usize].name, self.nodes[to as usize].name)
+        format!("{}->{}", self.nodes[from].name, self.nodes[to].name)
     }
 
     /// Rates of all ports in bit/s, by port: the capacities that fair shares are worked out from.
-    pub fn capacities_bps(&self) -> Vec<f64> {
-        (0..self.ports()).map(|port| self.link(port).rate.as_f64()).collect()
+    pub fn capacities_bps(&self) -> IdVec<PortId, f64> {
+        self.ports().map(|port| self.link(port).rate.as_f64()).collect()
     }
-}
-
-/// The port of the other direction of the same link.
-pub const fn reverse(port: u32) -> u32 {
-    port ^ 1
 }
 
 fn within(topology: &'static str, what: &'static str, count: u128, most: u64) -> Result<(), TopologyError> {
@@ -231,12 +242,13 @@ mod tests {
     #[test]
     fn ports_come_in_pairs() {
         let network = graph(&["a", "b"], &["s"], &[("a", "s"), ("s", "b")]).unwrap();
-        let names: Vec<String> = (0..network.ports()).map(|port| network.port_name(port)).collect();
+        let names: Vec<String> = network.ports().map(|port| network.port_name(port)).collect();
         assert_eq!(names, ["a->s", "s->a", "s->b", "b->s"]);
-        assert_eq!((reverse(2), reverse(3)), (3, 2));
-        assert_eq!(network.hosts().collect::<Vec<_>>(), [0, 1]);
-        assert_eq!((network.node("s"), network.node("t")), (Some(2), None));
-        assert_eq!(network.capacities_bps(), [1e10; 4]);
+        let port = PortId::new;
+        assert_eq!((port(2).reverse(), port(3).reverse(), port(3).link().there()), (port(3), port(2), port(2)));
+        assert_eq!(network.hosts().collect::<Vec<_>>(), [NodeId::new(0), NodeId::new(1)]);
+        assert_eq!((network.node("s"), network.node("t")), (Some(NodeId::new(2)), None));
+        assert_eq!(*network.capacities_bps(), [1e10; 4]);
     }
 
     #[test]
@@ -250,13 +262,13 @@ mod tests {
         assert_eq!(refusal(&[], &["s"], &[("s", "s")]), "a link goes from 's' to itself");
         assert!(refusal(&[], &["s", "t"], &[("s", "t"), ("t", "s")]).starts_with("two links join 't' and 's'"));
         assert!(refusal(&["a"], &["s", "t"], &[("a", "s"), ("t", "a")]).starts_with("host 'a' has more than one link"));
-        let still = Link { a: 0, b: 1, rate: BitRate::ZERO, delay: Span::ZERO };
+        let still = Link { a: NodeId::new(0), b: NodeId::new(1), rate: BitRate::ZERO, delay: Span::ZERO };
         let pair = vec![node("a", Role::Host), node("b", Role::Host)];
         assert_eq!(
             Network::new(pair.clone(), vec![still]).unwrap_err(),
             TopologyError::NoRate { a: "a".to_owned(), b: "b".to_owned() }
         );
-        let away = Link { a: 0, b: 2, rate: BitRate::gbps(1), delay: Span::ZERO };
+        let away = Link { a: NodeId::new(0), b: NodeId::new(2), rate: BitRate::gbps(1), delay: Span::ZERO };
         let fault = Network::new(pair, vec![away]).unwrap_err();
         assert_eq!(fault, TopologyError::NoSuchNode { link: 0, node: 2, nodes: 2 });
     }

@@ -1,6 +1,7 @@
 //! Shortest paths between hosts.
 
-use super::{Network, Role, TopologyError, reverse};
+use super::{LinkId, Network, NodeId, PortId, TopologyError};
+use qcnlab_units::{Id, IdVec, ids};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
@@ -21,24 +22,29 @@ const FAR: u32 = u32::MAX;
 pub struct Routes<'a> {
     network: &'a Network,
     /// Ports that lead out of each node to a switch, in order; `starts` has where each node's begin.
-    out: Vec<u32>,
-    starts: Vec<u32>,
-    /// The one port of each host; [`FAR`] for none.
-    adapters: Vec<u32>,
+    out: Vec<PortId>,
+    starts: IdVec<NodeId, usize>,
+    /// The one port of each host that has one.
+    adapters: IdVec<NodeId, Option<PortId>>,
     /// Shortest paths to each switch that was a destination so far.
-    to_switch: HashMap<u32, PathsToSwitch>,
+    to_switch: HashMap<NodeId, PathsToSwitch>,
     /// Position of each node among the switches.
-    ranks: Vec<u32>,
+    ranks: IdVec<NodeId, SwitchId>,
     switches: usize,
+}
+
+ids! {
+    /// A switch, by its position among the switches.
+    struct SwitchId;
 }
 
 /// Shortest paths to one switch from every other.
 #[derive(Clone, Debug)]
 struct PathsToSwitch {
     /// Links of a shortest path, by switch.
-    hops: Vec<u32>,
+    hops: IdVec<SwitchId, u32>,
     /// Number of shortest paths, up to 2^64 - 1, by switch.
-    ways: Vec<u64>,
+    ways: IdVec<SwitchId, u64>,
 }
 
 impl<'a> Routes<'a> {
@@ -47,59 +53,62 @@ impl<'a> Routes<'a> {
     /// # Errors
     /// Whatever [`Network::check`] finds.
     pub fn new(network: &'a Network) -> Result<Routes<'a>, TopologyError> {
-        Routes::avoiding(network, &vec![false; network.links.len()])
+        Routes::avoiding(network, &IdVec::for_each_of(&network.links, false))
     }
 
     /// Paths in a network without some of its links, those that are `dead`.
     ///
     /// # Errors
     /// Whatever [`Network::check`] finds.
-    pub fn avoiding(network: &'a Network, dead: &[bool]) -> Result<Routes<'a>, TopologyError> {
+    pub fn avoiding(network: &'a Network, dead: &IdVec<LinkId, bool>) -> Result<Routes<'a>, TopologyError> {
         network.check()?;
-        let alive = |port: &u32| !dead[*port as usize / 2];
-        let nodes = network.nodes.len();
-        let is_switch = |node: u32| network.nodes[node as usize].role == Role::Switch;
-        let mut adapters = vec![FAR; nodes];
-        let mut starts = vec![0; nodes + 1];
-        for port in (0..network.ports()).filter(alive) {
+        let alive = |port: &PortId| !dead[port.link()];
+        let mut adapters = IdVec::for_each_of(&network.nodes, None);
+        // One more than there are nodes: the last one's ports end there.
+        let mut starts: IdVec<NodeId, usize> = IdVec::from(vec![0; network.nodes.len() + 1]);
+        for port in network.ports().filter(alive) {
             let (from, to) = network.ends(port);
-            if !is_switch(from) {
-                adapters[from as usize] = port;
+            if !network.is_switch(from) {
+                adapters[from] = Some(port);
             }
-            if is_switch(to) {
-                starts[from as usize + 1] += 1;
+            if network.is_switch(to) {
+                starts[NodeId::new(from.number() + 1)] += 1;
             }
         }
-        (0..nodes).for_each(|i| starts[i + 1] += starts[i]);
-        let mut out = vec![0; starts[nodes] as usize];
+        let mut all = 0;
+        for start in starts.iter_mut() {
+            all += *start;
+            *start = all;
+        }
+        let mut out = vec![PortId::new(0); all];
         let mut next = starts.clone();
-        for port in (0..network.ports()).filter(alive) {
+        for port in network.ports().filter(alive) {
             let (from, to) = network.ends(port);
-            if is_switch(to) {
-                out[next[from as usize] as usize] = port;
-                next[from as usize] += 1;
+            if network.is_switch(to) {
+                out[next[from]] = port;
+                next[from] += 1;
             }
         }
-        let mut switches = 0;
-        let rank = |node: u32| {
-            switches += u32::from(is_switch(node));
-            switches.saturating_sub(1)
+        let mut switches = 0_usize;
+        let rank = |node: NodeId| {
+            switches += usize::from(network.is_switch(node));
+            SwitchId::at(switches.saturating_sub(1))
         };
-        let ranks = (0..nodes as u32).map(rank).collect();
-        Ok(Routes { network, out, starts, adapters, to_switch: HashMap::new(), ranks, switches: switches as usize })
+        let ranks = network.nodes.ids().map(rank).collect();
+        Ok(Routes { network, out, starts, adapters, to_switch: HashMap::new(), ranks, switches })
     }
 
     /// The switch that a host is linked to; `None` where it has no link, or one to another host.
-    pub fn switch_of(&self, host: u32) -> Option<u32> {
-        let port = self.adapter(host);
-        (port != FAR).then(|| self.network.ends(port).1).filter(|node| self.is_switch(*node))
+    pub fn switch_of(&self, host: NodeId) -> Option<NodeId> {
+        let port = self.adapters[host]?;
+        Some(self.network.ends(port).1).filter(|node| self.network.is_switch(*node))
     }
 
     /// How many shortest paths lead from one host to another, up to 2^64 - 1.
     ///
     /// # Errors
     /// An end that is a switch, a host that sends to itself, or no path.
-    pub fn count(&mut self, from: u32, to: u32) -> Result<u64, TopologyError> {
+    pub fn count(&mut self, from: NodeId, to: NodeId) -> Result<u64, TopologyError> {
         Ok(self.way(from, to)?.1)
     }
 
@@ -107,7 +116,7 @@ impl<'a> Routes<'a> {
     ///
     /// # Errors
     /// Those of [`Routes::count`].
-    pub fn first(&mut self, from: u32, to: u32) -> Result<Vec<u32>, TopologyError> {
+    pub fn first(&mut self, from: NodeId, to: NodeId) -> Result<Vec<PortId>, TopologyError> {
         let (end, _) = self.way(from, to)?;
         Ok(self.ranked(from, to, end, 0))
     }
@@ -117,7 +126,7 @@ impl<'a> Routes<'a> {
     ///
     /// # Errors
     /// Those of [`Routes::count`].
-    pub fn of_flow(&mut self, from: u32, to: u32, flow: &str, seed: u64) -> Result<Vec<u32>, TopologyError> {
+    pub fn of_flow(&mut self, from: NodeId, to: NodeId, flow: &str, seed: u64) -> Result<Vec<PortId>, TopologyError> {
         let (end, count) = self.way(from, to)?;
         let rank = (u128::from(flow_hash(flow, seed)) * u128::from(count)) >> 64;
         Ok(self.ranked(from, to, end, rank as u64))
@@ -130,25 +139,26 @@ impl<'a> Routes<'a> {
     /// Those of [`Routes::count`].
     pub fn by_switch(
         &mut self,
-        from: u32,
-        to: u32,
+        from: NodeId,
+        to: NodeId,
         flow: &str,
-        seed: impl Fn(u32) -> u64,
-    ) -> Result<Vec<u32>, TopologyError> {
+        seed: impl Fn(NodeId) -> u64,
+    ) -> Result<Vec<PortId>, TopologyError> {
         let (end, _) = self.way(from, to)?;
         let mut path = vec![self.adapter(from)];
         let Some(end) = end else { return Ok(path) };
         let hops = &self.to_switch[&end].hops;
-        let left = |switch: u32| hops[self.rank(switch)];
+        let left = |switch: NodeId| hops[self.rank(switch)];
         let mut at = self.network.ends(path[0]).1;
         while at != end {
-            let next: Vec<u32> =
+            let next: Vec<PortId> =
                 self.ports_of(at).filter(|port| left(self.network.ends(*port).1) + 1 == left(at)).collect();
-            let rank = (u128::from(flow_hash(flow, seed(at))) * next.len() as u128) >> 64;
-            path.push(next[rank as usize]);
-            at = self.network.ends(next[rank as usize]).1;
+            let rank = ((u128::from(flow_hash(flow, seed(at))) * next.len() as u128) >> 64) as u32;
+            let port = next[rank.position()];
+            path.push(port);
+            at = self.network.ends(port).1;
         }
-        path.push(reverse(self.adapter(to)));
+        path.push(self.adapter(to).reverse());
         Ok(path)
     }
 
@@ -157,7 +167,7 @@ impl<'a> Routes<'a> {
     ///
     /// # Errors
     /// Those of [`Routes::count`].
-    pub fn all(&mut self, from: u32, to: u32) -> Result<Vec<Vec<u32>>, TopologyError> {
+    pub fn all(&mut self, from: NodeId, to: NodeId) -> Result<Vec<Vec<PortId>>, TopologyError> {
         let (end, count) = self.way(from, to)?;
         let kept = count.min(MOST_PATHS);
         let rank = |i: u64| (u128::from(i) * u128::from(count) / u128::from(kept)) as u64;
@@ -166,53 +176,53 @@ impl<'a> Routes<'a> {
 
     /// The longest way between two hosts, where each pair takes the first of its shortest paths and `time` says how long a
     /// link is; the first of equal ones, and none without two hosts that reach each other.
-    pub fn longest(&mut self, time: impl Fn(u32) -> u64) -> Vec<u32> {
+    pub fn longest(&mut self, time: impl Fn(PortId) -> u64) -> Vec<PortId> {
         // Of the hosts at a switch, two with the longest links stand for all: one may be the other end.
-        let mut at_neighbour: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-        for (host, port) in (0..).zip(&self.adapters).filter(|(_, port)| **port != FAR) {
-            at_neighbour.entry(self.network.ends(*port).1).or_default().push(host);
+        let mut at_neighbour: BTreeMap<NodeId, Vec<NodeId>> = BTreeMap::new();
+        for (host, port) in self.adapters.enumerate().filter_map(|(host, port)| Some((host, (*port)?))) {
+            at_neighbour.entry(self.network.ends(port).1).or_default().push(host);
         }
         for hosts in at_neighbour.values_mut() {
             hosts.sort_by_key(|host| Reverse(time(self.adapter(*host))));
             hosts.truncate(2);
         }
-        let hosts: Vec<u32> = at_neighbour.into_values().flatten().collect();
-        let neighbours: Vec<u32> = hosts.iter().map(|host| self.network.ends(self.adapter(*host)).1).collect();
-        let by_switch: Vec<(u32, u32)> = neighbours.iter().copied().zip(0..).collect();
+        let hosts: Vec<NodeId> = at_neighbour.into_values().flatten().collect();
+        let neighbours: Vec<NodeId> = hosts.iter().map(|host| self.network.ends(self.adapter(*host)).1).collect();
+        let by_switch: Vec<(NodeId, usize)> = neighbours.iter().copied().zip(0..).collect();
         // The hosts at a switch stand side by side, so that the ways to it are found once.
-        let mut best: Option<(u64, Reverse<(u32, u32)>)> = None;
+        let mut best: Option<(u64, Reverse<(usize, usize)>)> = None;
         for group in by_switch.chunk_by(|a, b| a.0 == b.0) {
             let end = group[0].0;
             let times = self.is_switch(end).then(|| self.first_times(end, &time));
             for (from, to) in (0..).zip(&hosts).flat_map(|(from, _)| group.iter().map(move |(_, to)| (from, *to))) {
-                let (sender, receiver) = (hosts[from as usize], hosts[to as usize]);
+                let (sender, receiver) = (hosts[from], hosts[to]);
                 let between = match &times {
-                    Some(times) => times[self.rank(neighbours[from as usize])],
-                    None => (neighbours[from as usize] == receiver).then_some(0),
+                    Some(times) => times[self.rank(neighbours[from])],
+                    None => (neighbours[from] == receiver).then_some(0),
                 };
-                let is_switch = self.is_switch(neighbours[from as usize]);
+                let is_switch = self.is_switch(neighbours[from]);
                 let Some(between) = between.filter(|_| sender != receiver && is_switch == times.is_some()) else {
                     continue;
                 };
-                let last = if times.is_some() { time(reverse(self.adapter(receiver))) } else { 0 };
+                let last = if times.is_some() { time(self.adapter(receiver).reverse()) } else { 0 };
                 best = best.max(Some((time(self.adapter(sender)) + between + last, Reverse((from, to)))));
             }
         }
         let Some((_, Reverse((from, to)))) = best else { return Vec::new() };
-        self.first(hosts[from as usize], hosts[to as usize]).unwrap_or_default()
+        self.first(hosts[from], hosts[to]).unwrap_or_default()
     }
 
     /// The time that the first of the shortest ways takes from each switch to one; `None` where there is no way.
-    fn first_times(&mut self, end: u32, time: impl Fn(u32) -> u64) -> Vec<Option<u64>> {
+    fn first_times(&mut self, end: NodeId, time: impl Fn(PortId) -> u64) -> IdVec<SwitchId, Option<u64>> {
         self.grow(end);
         let hops = &self.to_switch[&end].hops;
-        let left = |node: u32| hops[self.rank(node)];
-        let reached = |node: &u32| self.is_switch(*node) && left(*node) != FAR;
-        let mut nearest_first: Vec<u32> = (0..self.network.nodes.len() as u32).filter(reached).collect();
+        let left = |node: NodeId| hops[self.rank(node)];
+        let reached = |node: &NodeId| self.is_switch(*node) && left(*node) != FAR;
+        let mut nearest_first: Vec<NodeId> = self.network.nodes.ids().filter(reached).collect();
         nearest_first.sort_by_key(|node| left(*node));
-        let mut times = vec![None; self.switches];
+        let mut times = IdVec::from(vec![None; self.switches]);
         for node in nearest_first {
-            let nearer = |port: &u32| left(self.network.ends(*port).1).saturating_add(1) == left(node);
+            let nearer = |port: &PortId| left(self.network.ends(*port).1).saturating_add(1) == left(node);
             times[self.rank(node)] = match self.ports_of(node).find(nearer) {
                 Some(port) => {
                     let next = self.rank(self.network.ends(port).1);
@@ -225,17 +235,17 @@ impl<'a> Routes<'a> {
     }
 
     /// The ports by which shortest paths lead from one switch to another, in order; none without a path.
-    pub fn next_ports(&mut self, from: u32, to: u32) -> Vec<u32> {
+    pub fn next_ports(&mut self, from: NodeId, to: NodeId) -> Vec<PortId> {
         self.grow(to);
         let hops = &self.to_switch[&to].hops;
-        let left = |switch: u32| hops[self.rank(switch)];
-        let nearer = |port: &u32| left(self.network.ends(*port).1) < left(from);
+        let left = |switch: NodeId| hops[self.rank(switch)];
+        let nearer = |port: &PortId| left(self.network.ends(*port).1) < left(from);
         if left(from) == FAR { Vec::new() } else { self.ports_of(from).filter(nearer).collect() }
     }
 
     /// The last switch before `to`, none between two hosts on one link; and the number of paths.
-    fn way(&mut self, from: u32, to: u32) -> Result<(Option<u32>, u64), TopologyError> {
-        let name = |node: u32| self.network.nodes[node as usize].name.clone();
+    fn way(&mut self, from: NodeId, to: NodeId) -> Result<(Option<NodeId>, u64), TopologyError> {
+        let name = |node: NodeId| self.network.nodes[node].name.clone();
         for end in [from, to] {
             if self.is_switch(end) {
                 return Err(TopologyError::NotAHost { name: name(end) });
@@ -245,16 +255,13 @@ impl<'a> Routes<'a> {
             return Err(TopologyError::ToItself { name: name(from) });
         }
         let unreachable = || TopologyError::Unreachable { from: name(from), to: name(to) };
-        let neighbour = |host: u32| {
-            let port = self.adapter(host);
-            (port != FAR).then(|| self.network.ends(port).1).ok_or_else(unreachable)
-        };
+        let neighbour =
+            |host: NodeId| self.adapters[host].map(|port| self.network.ends(port).1).ok_or_else(unreachable);
         let (start, end) = (neighbour(from)?, neighbour(to)?);
         if start == to {
             return Ok((None, 1));
         }
-        let no_switch = |node: u32| self.network.nodes[node as usize].role == Role::Host;
-        if no_switch(start) || no_switch(end) {
+        if !self.is_switch(start) || !self.is_switch(end) {
             return Err(unreachable());
         }
         self.grow(end);
@@ -263,7 +270,7 @@ impl<'a> Routes<'a> {
     }
 
     /// The path of a rank; `end` is the last switch.
-    fn ranked(&self, from: u32, to: u32, end: Option<u32>, mut rank: u64) -> Vec<u32> {
+    fn ranked(&self, from: NodeId, to: NodeId, end: Option<NodeId>, mut rank: u64) -> Vec<PortId> {
         let mut path = vec![self.adapter(from)];
         let Some(end) = end else {
             return path;
@@ -286,39 +293,39 @@ impl<'a> Routes<'a> {
                 rank -= paths.ways[there];
             }
         }
-        path.push(reverse(self.adapter(to)));
+        path.push(self.adapter(to).reverse());
         path
     }
 
-    fn is_switch(&self, node: u32) -> bool {
-        self.network.nodes[node as usize].role == Role::Switch
+    fn is_switch(&self, node: NodeId) -> bool {
+        self.network.is_switch(node)
     }
 
-    /// The one port of a host; [`FAR`] for none.
-    fn adapter(&self, host: u32) -> u32 {
-        self.adapters[host as usize]
+    /// The one port of a host that is known to have one.
+    fn adapter(&self, host: NodeId) -> PortId {
+        self.adapters[host].unwrap_or_else(|| unreachable!("a host with a way has a port"))
     }
 
     /// The position of a node among the switches.
-    fn rank(&self, node: u32) -> usize {
-        self.ranks[node as usize] as usize
+    fn rank(&self, node: NodeId) -> SwitchId {
+        self.ranks[node]
     }
 
-    fn ports_of(&self, node: u32) -> impl Iterator<Item = u32> {
-        let (start, end) = (self.starts[node as usize] as usize, self.starts[node as usize + 1] as usize);
+    fn ports_of(&self, node: NodeId) -> impl Iterator<Item = PortId> {
+        let (start, end) = (self.starts[node], self.starts[NodeId::new(node.number() + 1)]);
         self.out[start..end].iter().copied()
     }
 
     /// Find the paths to a switch, unless they are known.
-    fn grow(&mut self, end: u32) {
+    fn grow(&mut self, end: NodeId) {
         if self.to_switch.contains_key(&end) {
             return;
         }
         if (self.to_switch.len() + 1) * self.switches > MOST_ENTRIES {
             self.to_switch.clear();
         }
-        let mut paths = PathsToSwitch { hops: vec![FAR; self.switches], ways: vec![0; self.switches] };
-        let rank = |node: u32| self.ranks[node as usize] as usize;
+        let mut paths = PathsToSwitch { hops: vec![FAR; self.switches].into(), ways: vec![0; self.switches].into() };
+        let rank = |node: NodeId| self.ranks[node];
         (paths.hops[rank(end)], paths.ways[rank(end)]) = (0, 1);
         let (mut queue, mut done) = (vec![end], 0);
         while let Some(&node) = queue.get(done) {
@@ -353,21 +360,25 @@ pub fn flow_hash(flow: &str, seed: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Cable, NamedLink, Node, chain, fat_tree, leaf_spine, single_switch, tree};
+    use super::super::{Cable, NamedLink, Node, Role, chain, fat_tree, leaf_spine, single_switch, tree};
     use super::*;
     use proptest::prelude::*;
     use qcnlab_units::{BitRate, Span};
     use std::collections::{BTreeSet, HashSet};
 
+    fn n(number: u32) -> NodeId {
+        NodeId::new(number)
+    }
+
     const CABLE: Cable = Cable { rate: BitRate::gbps(10), delay: Span::from_us(1) };
 
-    fn names(network: &Network, path: &[u32]) -> Vec<String> {
+    fn names(network: &Network, path: &[PortId]) -> Vec<String> {
         path.iter().map(|port| network.port_name(*port)).collect()
     }
 
     /// Each port starts where the one before it ended, and no node is met twice.
-    fn follows(network: &Network, path: &[u32], from: u32, to: u32) -> bool {
-        let met: HashSet<u32> = path.iter().map(|port| network.ends(*port).1).collect();
+    fn follows(network: &Network, path: &[PortId], from: NodeId, to: NodeId) -> bool {
+        let met: HashSet<NodeId> = path.iter().map(|port| network.ends(*port).1).collect();
         network.ends(path[0]).0 == from
             && network.ends(path[path.len() - 1]).1 == to
             && path.windows(2).all(|pair| network.ends(pair[0]).1 == network.ends(pair[1]).0)
@@ -379,11 +390,11 @@ mod tests {
     fn a_chain_has_one_way() {
         let network = chain(3, 2, CABLE, CABLE).unwrap();
         let mut routes = Routes::new(&network).unwrap();
-        let paths = routes.all(0, 5).unwrap();
+        let paths = routes.all(n(0), n(5)).unwrap();
         assert_eq!(paths.len(), 1);
         let expected = ["host1->switch1", "switch1->switch2", "switch2->switch3", "switch3->host6"];
         assert_eq!(names(&network, &paths[0]), expected);
-        assert_eq!(names(&network, &routes.first(5, 4).unwrap()), ["host6->switch3", "switch3->host5"]);
+        assert_eq!(names(&network, &routes.first(n(5), n(4)).unwrap()), ["host6->switch3", "switch3->host5"]);
     }
 
     /// In a fat-tree with k = 4, an edge switch reaches another pod by both aggregation switches, its own pod's other edge
@@ -399,9 +410,9 @@ mod tests {
         }
         let down = routes.next_ports(node("pod1-aggregation2"), node("pod1-edge2"));
         assert_eq!(names(&network, &down), ["pod1-aggregation2->pod1-edge2"]);
-        assert_eq!(routes.next_ports(node("core1"), node("core1")), Vec::<u32>::new());
-        let mut cut = Routes::avoiding(&network, &vec![true; network.links.len()]).unwrap();
-        assert_eq!(cut.next_ports(node("pod1-edge1"), node("pod4-edge2")), Vec::<u32>::new());
+        assert_eq!(routes.next_ports(node("core1"), node("core1")), Vec::<PortId>::new());
+        let mut cut = Routes::avoiding(&network, &IdVec::for_each_of(&network.links, true)).unwrap();
+        assert_eq!(cut.next_ports(node("pod1-edge1"), node("pod4-edge2")), Vec::<PortId>::new());
     }
 
     /// A chain of three switches with two hosts each: the way from the first switch's host with the longer link to the last
@@ -409,7 +420,7 @@ mod tests {
     #[test]
     fn the_longest_way_is_the_one_that_takes_longest() {
         let network = chain(3, 2, CABLE, CABLE).unwrap();
-        let time = |port: u32| match network.port_name(port).as_str() {
+        let time = |port: PortId| match network.port_name(port).as_str() {
             "host6->switch3" | "switch3->host6" => 100,
             "host2->switch1" | "switch1->host2" => 10,
             _ => 1,
@@ -429,12 +440,12 @@ mod tests {
         for (network, seed) in
             [fat_tree(6, CABLE, CABLE).unwrap(), tree(3, 3, 2, CABLE, CABLE).unwrap()].iter().zip(1u64..)
         {
-            let time = |port: u32| flow_hash(&network.port_name(port), seed) >> 44;
+            let time = |port: PortId| flow_hash(&network.port_name(port), seed) >> 44;
             let mut routes = Routes::new(network).unwrap();
-            let hosts: Vec<u32> = network.hosts().collect();
+            let hosts: Vec<NodeId> = network.hosts().collect();
             // Of a link the two directions are as long as each other, as those of cables are.
-            let even = |port: u32| time(port & !1);
-            let long = |path: &[u32]| path.iter().map(|port| even(*port)).sum::<u64>();
+            let even = |port: PortId| time(port.link().there());
+            let long = |path: &[PortId]| path.iter().map(|port| even(*port)).sum::<u64>();
             let pairs = hosts.iter().flat_map(|from| hosts.iter().map(move |to| (*from, *to)));
             let most_even = pairs.filter_map(|(from, to)| Some(long(&routes.first(from, to).ok()?))).max();
             assert_eq!(Some(long(&routes.longest(even))), most_even);
@@ -446,12 +457,15 @@ mod tests {
         // (k/2)^2 between pods, k/2 within one, 1 at one edge switch.
         let network = fat_tree(8, CABLE, CABLE).unwrap();
         let mut routes = Routes::new(&network).unwrap();
-        assert_eq!([routes.count(0, 127), routes.count(0, 4), routes.count(0, 3)], [Ok(16), Ok(4), Ok(1)]);
+        assert_eq!(
+            [routes.count(n(0), n(127)), routes.count(n(0), n(4)), routes.count(n(0), n(3))],
+            [Ok(16), Ok(4), Ok(1)]
+        );
         for (to, hops) in [(127, 6), (4, 4), (3, 2)] {
-            let paths = routes.all(0, to).unwrap();
-            assert!(paths.iter().all(|path| path.len() == hops && follows(&network, path, 0, to)));
+            let paths = routes.all(n(0), n(to)).unwrap();
+            assert!(paths.iter().all(|path| path.len() == hops && follows(&network, path, n(0), n(to))));
             assert!(paths.is_sorted());
-            assert_eq!(paths.iter().collect::<HashSet<_>>().len() as u64, routes.count(0, to).unwrap());
+            assert_eq!(paths.iter().collect::<HashSet<_>>().len() as u64, routes.count(n(0), n(to)).unwrap());
         }
     }
 
@@ -461,8 +475,8 @@ mod tests {
         let network = fat_tree(32, CABLE, CABLE).unwrap();
         let mut routes = Routes::new(&network).unwrap();
         let to = network.hosts().count() as u32 - 1;
-        assert_eq!(routes.count(0, to), Ok(256));
-        let paths = routes.all(0, to).unwrap();
+        assert_eq!(routes.count(n(0), n(to)), Ok(256));
+        let paths = routes.all(n(0), n(to)).unwrap();
         assert_eq!(paths.len() as u64, MOST_PATHS);
         let mut uses = HashMap::new();
         paths.iter().for_each(|path| *uses.entry(path[1]).or_insert(0) += 1);
@@ -487,9 +501,11 @@ mod tests {
         let links: Vec<_> = links.into_iter().map(|(a, b)| NamedLink { a, b, cable: CABLE }).collect();
         let network = Network::from_names(nodes, &links).unwrap();
         let mut routes = Routes::new(&network).unwrap();
-        assert_eq!(routes.count(0, 1), Ok(u64::MAX));
-        assert!(routes.all(0, 1).unwrap().iter().all(|path| path.len() == 142 && follows(&network, path, 0, 1)));
-        assert!(follows(&network, &routes.of_flow(0, 1, "a->b", 1).unwrap(), 0, 1));
+        assert_eq!(routes.count(n(0), n(1)), Ok(u64::MAX));
+        assert!(
+            routes.all(n(0), n(1)).unwrap().iter().all(|path| path.len() == 142 && follows(&network, path, n(0), n(1)))
+        );
+        assert!(follows(&network, &routes.of_flow(n(0), n(1), "a->b", 1).unwrap(), n(0), n(1)));
     }
 
     #[test]
@@ -498,8 +514,8 @@ mod tests {
         let mut routes = Routes::new(&network).unwrap();
         let mut uses = HashMap::new();
         for i in 0..8000 {
-            let path = routes.of_flow(0, 2, &format!("flow{i}"), 1).unwrap();
-            assert!(i % 1000 != 0 || path == routes.clone().of_flow(0, 2, &format!("flow{i}"), 1).unwrap());
+            let path = routes.of_flow(n(0), n(2), &format!("flow{i}"), 1).unwrap();
+            assert!(i % 1000 != 0 || path == routes.clone().of_flow(n(0), n(2), &format!("flow{i}"), 1).unwrap());
             *uses.entry(path[1]).or_insert(0i64) += 1;
         }
         // 8000 draws of probability 1/8: 1000 with a standard deviation of 30.
@@ -514,23 +530,23 @@ mod tests {
     fn switches_with_one_seed_choose_alike() {
         let network = fat_tree(8, CABLE, CABLE).unwrap();
         let mut routes = Routes::new(&network).unwrap();
-        let mut used = |seed: &dyn Fn(u32) -> u64| {
-            let path = |i| routes.by_switch(0, 127, &format!("flow{i}"), seed).unwrap();
-            let paths: HashSet<Vec<u32>> = (0..1000).map(path).collect();
-            assert!(paths.iter().all(|path| follows(&network, path, 0, 127) && path.len() == 6));
+        let mut used = |seed: &dyn Fn(NodeId) -> u64| {
+            let path = |i| routes.by_switch(n(0), n(127), &format!("flow{i}"), seed).unwrap();
+            let paths: HashSet<Vec<PortId>> = (0..1000).map(path).collect();
+            assert!(paths.iter().all(|path| follows(&network, path, n(0), n(127)) && path.len() == 6));
             paths.len()
         };
-        assert_eq!((used(&u64::from), used(&|_| 7)), (16, 4));
+        assert_eq!((used(&|node| u64::from(node.number())), used(&|_| 7)), (16, 4));
     }
 
     /// Of two spines one is dead: the other carries all. Without both links of leaf1 there is no way.
     #[test]
     fn dead_links_are_avoided() {
         let network = leaf_spine(2, 2, 1, CABLE, CABLE).unwrap();
-        let dead = |names: &[&str]| -> Vec<bool> {
-            (0..network.links.len() as u32).map(|link| names.contains(&&*network.port_name(2 * link))).collect()
+        let dead = |names: &[&str]| -> IdVec<LinkId, bool> {
+            network.links.ids().map(|link| names.contains(&&*network.port_name(link.there()))).collect()
         };
-        let ways = |names: &[&str]| Routes::avoiding(&network, &dead(names)).unwrap().all(0, 1);
+        let ways = |names: &[&str]| Routes::avoiding(&network, &dead(names)).unwrap().all(n(0), n(1));
         assert_eq!(ways(&[]).unwrap().len(), 2);
         let left = ways(&["leaf1->spine1"]).unwrap();
         assert_eq!(names(&network, &left[0])[1..3], ["leaf1->spine2", "spine2->leaf2"]);
@@ -547,38 +563,39 @@ mod tests {
     #[test]
     fn pairs_that_cannot_talk_are_refused() {
         let mut network = single_switch(3, CABLE).unwrap();
-        network.links.pop();
+        let kept = network.links.len() - 1;
+        network.links = network.links.into_iter().take(kept).collect();
         let mut routes = Routes::new(&network).unwrap();
         let said = |error: Result<u64, TopologyError>| error.unwrap_err().to_string();
-        assert!(said(routes.count(0, 2)).starts_with("no way leads from 'host1' to 'host3'"));
-        assert!(said(routes.count(2, 0)).starts_with("no way leads from 'host3' to 'host1'"));
-        assert_eq!(said(routes.count(1, 1)), "host 'host2' cannot send to itself");
-        assert_eq!(said(routes.count(0, 3)), "'switch' is a switch: only hosts send and receive");
-        assert_eq!(routes.count(0, 1), Ok(1));
+        assert!(said(routes.count(n(0), n(2))).starts_with("no way leads from 'host1' to 'host3'"));
+        assert!(said(routes.count(n(2), n(0))).starts_with("no way leads from 'host3' to 'host1'"));
+        assert_eq!(said(routes.count(n(1), n(1))), "host 'host2' cannot send to itself");
+        assert_eq!(said(routes.count(n(0), n(3))), "'switch' is a switch: only hosts send and receive");
+        assert_eq!(routes.count(n(0), n(1)), Ok(1));
     }
 
     #[test]
     fn hosts_do_not_forward() {
         let host = |name: &str| Node { name: name.to_owned(), role: Role::Host };
-        let link = |a, b| super::super::Link { a, b, rate: CABLE.rate, delay: CABLE.delay };
+        let link = |a, b| super::super::Link { a: n(a), b: n(b), rate: CABLE.rate, delay: CABLE.delay };
         let pairs = vec![host("a"), host("b"), host("c"), host("d")];
         let network = Network::new(pairs, vec![link(0, 1), link(2, 3)]).unwrap();
         let mut routes = Routes::new(&network).unwrap();
-        assert_eq!(routes.all(1, 0), Ok(vec![vec![1]]), "two hosts on one link");
-        assert!(routes.count(0, 3).is_err());
+        assert_eq!(routes.all(n(1), n(0)), Ok(vec![vec![PortId::new(1)]]), "two hosts on one link");
+        assert!(routes.count(n(0), n(3)).is_err());
     }
 
     /// All shortest paths, by walking every path without circles.
-    fn walked(network: &Network, from: u32, to: u32) -> Vec<Vec<u32>> {
-        let mut done: Vec<Vec<u32>> = Vec::new();
-        let mut open: Vec<Vec<u32>> = vec![Vec::new()];
+    fn walked(network: &Network, from: NodeId, to: NodeId) -> Vec<Vec<PortId>> {
+        let mut done: Vec<Vec<PortId>> = Vec::new();
+        let mut open: Vec<Vec<PortId>> = vec![Vec::new()];
         while done.is_empty() && !open.is_empty() {
             let mut longer = Vec::new();
             for path in open {
                 let at = path.last().map_or(from, |port| network.ends(*port).1);
                 let met = |node| node == from || path.iter().any(|port| network.ends(*port).1 == node);
-                let forwards = at == from || network.nodes[at as usize].role == Role::Switch;
-                for port in (0..network.ports()).filter(|port| forwards && network.ends(*port).0 == at) {
+                let forwards = at == from || network.is_switch(at);
+                for port in network.ports().filter(|port| forwards && network.ends(*port).0 == at) {
                     let next = network.ends(port).1;
                     let path = [&path[..], &[port]].concat();
                     if next == to {
@@ -606,10 +623,10 @@ mod tests {
             let pairs: BTreeSet<_> = joined.iter().filter(|(a, b)| a != b).map(|(a, b)| (a.min(b), a.max(b))).collect();
             let ends = (0..hosts).zip(&switch_of_host).chain(pairs.into_iter().map(|(a, b)| (a + hosts, b)));
             let Cable { rate, delay } = CABLE;
-            let link = |(a, b): (u32, &u32)| super::super::Link { a, b: b + hosts, rate, delay };
+            let link = |(a, b): (u32, &u32)| super::super::Link { a: n(a), b: n(b + hosts), rate, delay };
             let network = Network::new(nodes, ends.map(link).collect()).unwrap();
             let mut routes = Routes::new(&network).unwrap();
-            for (from, to) in [(0, 1), (1, 0)] {
+            for (from, to) in [(n(0), n(1)), (n(1), n(0))] {
                 let expected = walked(&network, from, to);
                 prop_assert_eq!(routes.count(from, to).unwrap_or(0), expected.len() as u64);
                 prop_assert_eq!(routes.all(from, to).unwrap_or_default(), expected);

@@ -1,13 +1,14 @@
 //! Frames or flows of a capture.
 
 use super::{Arriving, Offered};
-use crate::entry::{HostPair, TrafficEntry};
+use crate::entry::{HostPair, TrafficEntry, numbers};
 use crate::fault::Fault;
 use crate::located::LocatedFault;
+use qcnlab_network::topology::NodeId;
 use qcnlab_schemes::params;
 use qcnlab_schemes::params::{Fallback, Range};
 use qcnlab_traffic::replay::{CapturedDirection, FlowsBy, HostTable, Pace, Replayed, assign};
-use qcnlab_units::{Bytes, Span};
+use qcnlab_units::{Bytes, Id, Span};
 
 params! {
     /// Frames or flows of a capture.
@@ -52,7 +53,7 @@ impl CaptureFrames {
         let Some(text) = &self.hosts else { return Ok(None) };
         let (key, network) = (entry.key("hosts"), entry.network);
         let file = entry.file.unwrap_or(&key);
-        let nodes: Vec<(&str, u32)> = network.hosts().map(|host| (&*network.nodes[host as usize].name, host)).collect();
+        let nodes: Vec<(&str, u32)> = network.hosts().map(|host| (&*network.nodes[host].name, host.number())).collect();
         let table = HostTable::read(text, file, &nodes);
         table.map(Some).map_err(|error| LocatedFault::new(Fault::Sheet(error), &[&key]))
     }
@@ -73,17 +74,17 @@ impl Arriving for CaptureFrames {
         let (Some(survey), pace) = (entry.survey, self.pace()) else {
             unreachable!("a checked capture is surveyed");
         };
-        let name = |host: u32| entry.network.nodes[host as usize].name.clone();
+        let name = |host| entry.network.nodes[NodeId::new(host)].name.clone();
         let keys = ["hosts", "to", "from", "file"].map(|name| entry.key(name));
-        let ends = assign(&survey.flows, table.as_ref(), (&senders, &receivers), name);
+        let ends = assign(&survey.flows, table.as_ref(), (&numbers(&senders), &numbers(&receivers)), name);
         let ends = ends.map_err(|fault| LocatedFault::new(Fault::Replay { file: self.file.clone(), fault }, &keys))?;
         let mut until = entry.stop.map_or(entry.duration, |stop| stop.min(entry.duration));
         if self.replay == Replayed::Flows {
             until = until.min(entry.arrivals_end);
         }
         let pairs = survey.flows.iter().zip(ends).map(|(flow, (from, to))| HostPair {
-            from,
-            to,
+            from: NodeId::new(from),
+            to: NodeId::new(to),
             start: entry.start + pace.time(flow.first),
             size: (self.replay == Replayed::Flows).then(|| pace.octets(flow.octets)),
             class: flow.class,

@@ -5,10 +5,11 @@ use crate::entry::{HostPair, TrafficEntry, named_hosts};
 use crate::fault::Fault;
 use crate::fields::UP_TO_LONGEST;
 use crate::located::LocatedFault;
+use qcnlab_network::topology::NodeId;
 use qcnlab_schemes::params::{Fallback, Range};
 use qcnlab_schemes::{Dice, Purpose, choice, params};
 use qcnlab_traffic::{Algorithm, Collective, CollectiveError, CollectiveMessage, Operation};
-use qcnlab_units::{Bytes, Span};
+use qcnlab_units::{Bytes, Id, Span};
 
 choice! {
     /// Which rank of a collective operation is on which host.
@@ -105,8 +106,8 @@ impl Arriving for CollectiveOperation {
                 shuffle(&mut hosts, &mut Dice::new(entry.draw.seed, entry.draw.replication, &name, Purpose::Traffic));
             }
             (Placement::Stride, Some(stride)) => {
-                let columns =
-                    (0..stride as usize).flat_map(|first| hosts.iter().copied().skip(first).step_by(stride as usize));
+                let columns = (0..stride.position())
+                    .flat_map(|first| hosts.iter().copied().skip(first).step_by(stride.position()));
                 hosts = columns.collect();
             }
             (Placement::Stride, None) => return Err(at(Fault::NoStride, &["placement"])),
@@ -126,12 +127,12 @@ impl Arriving for CollectiveOperation {
                 (false, false) => Span::ZERO,
             };
             HostPair {
-                from: hosts[message.from as usize],
-                to: hosts[message.to as usize],
+                from: hosts[message.from.position()],
+                to: hosts[message.to.position()],
                 start,
                 size: Some(Bytes::new(message.part.end - message.part.start)),
                 class: None,
-                after: message.after.into_iter().map(|before| before as usize).collect(),
+                after: message.after.into_iter().map(|before| before.position()).collect(),
                 delays: None,
             }
         };
@@ -148,8 +149,8 @@ impl Arriving for CollectiveOperation {
 }
 
 /// Fisher and Yates: each order is as likely as any other.
-fn shuffle(hosts: &mut [u32], dice: &mut Dice) {
+fn shuffle(hosts: &mut [NodeId], dice: &mut Dice) {
     for i in (1..hosts.len()).rev() {
-        hosts.swap(i, dice.below(i as u32 + 1) as usize);
+        hosts.swap(i, dice.below(i as u32 + 1).position());
     }
 }

@@ -1,13 +1,14 @@
 //! Flows of random sizes that start at random.
 
 use super::{Arriving, Offered};
-use crate::entry::{HostPair, TrafficEntry};
+use crate::entry::{HostPair, TrafficEntry, numbers};
 use crate::fault::Fault;
 use crate::located::LocatedFault;
+use qcnlab_network::topology::NodeId;
 use qcnlab_schemes::params;
 use qcnlab_schemes::params::Range;
 use qcnlab_traffic::{Poisson, Sizes, read_sizes};
-use qcnlab_units::Bytes;
+use qcnlab_units::{Bytes, IdVec};
 
 params! {
     /// Flows of random sizes that start at random, independently of each other, between random hosts.
@@ -31,14 +32,15 @@ impl Arriving for RandomFlows {
         let (senders, receivers) = entry.hosts()?;
         let file = entry.file;
         let sizes = sizes(&self.sizes, file).map_err(|fault| LocatedFault::new(fault, &[entry.key("sizes")]))?;
-        let to_others = |host: &u32| receivers.iter().any(|to| to != host);
-        let senders: Vec<u32> = senders.iter().copied().filter(to_others).collect();
-        let mut sends = vec![false; entry.network.nodes.len()];
-        senders.iter().for_each(|host| sends[*host as usize] = true);
-        let links = entry.network.links.iter().filter(|link| sends[link.a as usize] || sends[link.b as usize]);
+        let to_others = |host: &NodeId| receivers.iter().any(|to| to != host);
+        let senders: Vec<NodeId> = senders.iter().copied().filter(to_others).collect();
+        let mut sends = IdVec::for_each_of(&entry.network.nodes, false);
+        senders.iter().for_each(|host| sends[*host] = true);
+        let links = entry.network.links.iter().filter(|link| sends[link.a] || sends[link.b]);
         let rate = links.map(|link| link.rate).min().unwrap_or_default();
         let (start, stop) = entry.drawn_times();
-        entry.drawn(Poisson { load: self.load, rate, sizes, start, stop }.draw(&senders, &receivers, &mut entry.dice()))
+        let poisson = Poisson { load: self.load, rate, sizes, start, stop };
+        entry.drawn(poisson.draw(&numbers(&senders), &numbers(&receivers), &mut entry.dice()))
     }
 
     fn is_drawn(&self) -> bool {

@@ -1,14 +1,14 @@
 //! Several senders at a time send to one receiver.
 
 use super::{Arriving, Offered};
-use crate::entry::{HostPair, TrafficEntry};
+use crate::entry::{HostPair, TrafficEntry, numbers};
 use crate::fault::Fault;
 use crate::fields::POSITIVE_UP_TO_LONGEST;
 use crate::located::LocatedFault;
 use qcnlab_schemes::params;
 use qcnlab_schemes::params::Range;
 use qcnlab_traffic::Incast;
-use qcnlab_units::{Bytes, Span};
+use qcnlab_units::{Bytes, Id, Span};
 
 params! {
     /// Several of the senders at a time send to the one receiver, over and over.
@@ -35,7 +35,7 @@ impl Arriving for IncastBursts {
         };
         let (start, stop) = entry.drawn_times();
         let incast = Incast { senders: self.senders as usize, size: self.size, start, period: self.period, stop };
-        entry.drawn(incast.draw(&senders, to, &mut entry.dice()))
+        entry.drawn(incast.draw(&numbers(&senders), to.number(), &mut entry.dice()))
     }
 
     fn is_drawn(&self) -> bool {

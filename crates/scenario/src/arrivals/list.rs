@@ -4,6 +4,7 @@ use super::{Arriving, Offered};
 use crate::entry::{HostPair, TrafficEntry};
 use crate::fault::Fault;
 use crate::located::LocatedFault;
+use qcnlab_network::topology::NodeId;
 use qcnlab_schemes::params;
 use qcnlab_schemes::params::Range;
 use qcnlab_traffic::{CellFault, ListedFlow, SheetError, read_flows, starting_before};
@@ -31,7 +32,7 @@ impl Arriving for FlowList {
     fn pairs(&self, entry: &TrafficEntry<'_>) -> Result<Vec<HostPair>, LocatedFault> {
         let (network, key) = (entry.network, entry.key("flows"));
         let file = entry.file.unwrap_or(&key);
-        let hosts: Vec<&str> = network.hosts().map(|host| &*network.nodes[host as usize].name).collect();
+        let hosts: Vec<&str> = network.hosts().map(|host| &*network.nodes[host].name).collect();
         let flows = read_flows(self.flows.as_bytes(), file, &hosts);
         let flows = flows.map_err(|error| LocatedFault::new(Fault::Sheet(error), &[&key]))?;
         let at = |flow: &ListedFlow, culprit: &str, fault| {
@@ -48,7 +49,8 @@ impl Arriving for FlowList {
             return Err(at(flow, "duration", CellFault::AfterTheRun { start: flow.start.since(Instant::ZERO), end }));
         }
         let stop = Instant::ZERO + entry.arrivals_end;
-        let by_name: HashMap<&str, u32> = (0..).zip(&network.nodes).map(|(node, each)| (&*each.name, node)).collect();
+        let by_name: HashMap<&str, NodeId> =
+            network.nodes.enumerate().map(|(node, each)| (&*each.name, node)).collect();
         let node = |name: &str| by_name[name];
         let pair = |flow: ListedFlow| HostPair {
             from: node(&flow.from),

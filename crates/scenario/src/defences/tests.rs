@@ -1,5 +1,7 @@
 use super::{Mode, automatic_alternate};
 use crate::{Draw, ResolvedScenario, Scenario, limiters, untagged_limiters};
+use qcnlab_network::topology::PortId;
+use qcnlab_units::Id;
 
 /// Hosts h1 and h2 at bridge a; a, b and c in a row; host h3 at c.
 const ROW: &str = r#"
@@ -19,8 +21,8 @@ fn refusal(more: &str) -> String {
     Scenario::parse(&format!("{ROW}\n{more}"), "row").expect_err(more).to_string()
 }
 
-fn port(resolved: &ResolvedScenario, name: &str) -> u32 {
-    (0..resolved.network.ports()).find(|port| resolved.network.port_name(*port) == name).expect(name)
+fn port(resolved: &ResolvedScenario, name: &str) -> PortId {
+    resolved.network.ports().find(|port| resolved.network.port_name(*port) == name).expect(name)
 }
 
 /// The modes of ports for priority 3, one character each: disabled, edge, interior, ready; - for a node outside.
@@ -43,7 +45,7 @@ fn where_all_take_part_every_port_is_interior_ready() {
     let resolved = row("domain = { priorities = \"3\" }");
     assert_eq!(modes(&resolved, ALL), "rrrrrrrr");
     let domain = resolved.domain.as_ref().unwrap();
-    assert_eq!((domain.announced(0), domain.ready(0)), (0b1000, 0b1000));
+    assert_eq!((domain.announced(PortId::new(0)), domain.ready(PortId::new(0))), (0b1000, 0b1000));
     assert_eq!(domain.port_plan(port(&resolved, "a->b")).untags, 0);
 }
 
@@ -55,8 +57,8 @@ fn a_bridge_outside_makes_its_neighbours_edges() {
     let domain = resolved.domain.as_ref().unwrap();
     let (to_b, from_b) = (port(&resolved, "a->b"), port(&resolved, "b->c"));
     // An edge still announces, so that the other side may become interior; it is not ready.
-    assert_eq!((domain.announced(to_b as usize), domain.ready(to_b as usize)), (0b1000, 0));
-    assert_eq!((domain.announced(from_b as usize), domain.ready(from_b as usize)), (0, 0));
+    assert_eq!((domain.announced(to_b), domain.ready(to_b)), (0b1000, 0));
+    assert_eq!((domain.announced(from_b), domain.ready(from_b)), (0, 0));
     assert_eq!(domain.port_plan(to_b).untags, 0b1000);
     // What crosses b->c enters c by c's port to b, an edge: priority 3 becomes 2.
     assert_eq!(domain.port_plan(from_b).remaps, [0, 1, 2, 2, 4, 5, 6, 7]);

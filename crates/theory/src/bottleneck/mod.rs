@@ -16,6 +16,7 @@ pub use refusal::{NoBottleneck, PortLoad};
 
 use delays::Delays;
 use phase_load::{Demands, PhaseLoad};
+use qcnlab_network::topology::PortId;
 use qcnlab_scenario::seconds;
 use qcnlab_scenario::{Draw, Offered, ResolvedScenario, Scenario, limiters};
 use qcnlab_schemes::params::Variants;
@@ -143,7 +144,7 @@ impl Bottleneck {
             Ok(BottleneckPhase {
                 from: load.from,
                 until: load.until,
-                rate: BitRate::bps(load.capacities_bps[port as usize] as u64),
+                rate: BitRate::bps(load.capacities_bps[port] as u64),
                 contenders: congested.then(|| contenders(scenario, &resolved, load, &limiters, port)).transpose()?,
             })
         };
@@ -194,7 +195,7 @@ fn constant_rate_times(scenario: &Scenario) -> Vec<(Span, Span)> {
 }
 
 /// The one port that is congested in every phase with congestion.
-fn congested_port(resolved: &ResolvedScenario, loads: &[PhaseLoad]) -> Result<u32, NoBottleneck> {
+fn congested_port(resolved: &ResolvedScenario, loads: &[PhaseLoad]) -> Result<PortId, NoBottleneck> {
     let congested: Vec<&PhaseLoad> = loads.iter().filter(|load| !load.congested.is_empty()).collect();
     let Some(first) = congested.first() else {
         let fullest = loads.iter().filter_map(|load| load.fullest(resolved));
@@ -219,7 +220,7 @@ fn contenders(
     resolved: &ResolvedScenario,
     load: &PhaseLoad,
     limiters: &[u32],
-    port: u32,
+    port: PortId,
 ) -> Result<Contenders, NoBottleneck> {
     let crossing: Vec<usize> = (0..resolved.flows.len()).filter(|flow| load.crosses(resolved, *flow, port)).collect();
     refuse_several_queues(scenario, resolved, &crossing, port)?;
@@ -268,7 +269,7 @@ fn refuse_several_queues(
     scenario: &Scenario,
     resolved: &ResolvedScenario,
     crossing: &[usize],
-    port: u32,
+    port: PortId,
 ) -> Result<(), NoBottleneck> {
     let class = |flow: &usize| {
         let spec = &resolved.flows[*flow];
@@ -290,7 +291,7 @@ fn refuse_several_queues(
     }
 }
 
-fn name(resolved: &ResolvedScenario, port: u32) -> String {
+fn name(resolved: &ResolvedScenario, port: PortId) -> String {
     resolved.network.port_name(port)
 }
 

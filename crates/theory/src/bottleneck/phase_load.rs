@@ -2,9 +2,9 @@
 
 use super::{NEGLIGIBLE_PART, NoBottleneck, PortLoad};
 use qcnlab_network::fairness::{Claim, max_min};
-use qcnlab_network::topology::Role;
+use qcnlab_network::topology::PortId;
 use qcnlab_scenario::{Offered, ResolvedScenario, Scenario};
-use qcnlab_units::Span;
+use qcnlab_units::{Id, IdVec, Span};
 
 /// Relative difference below which two rates count as equal.
 const EQUAL: f64 = 1e-7;
@@ -21,10 +21,10 @@ impl Demands {
             let paths = &resolved.paths[flow];
             let mut all = Claim::split(paths, None);
             all.ceiling_bps = offered_bps(scenario, resolved, flow);
-            let stretch = |port: u32| wire_octets_per_octet(scenario, resolved, flow, port);
-            all.links.iter_mut().for_each(|(port, share)| *share *= stretch(*port));
+            let stretch = |port: PortId| wire_octets_per_octet(scenario, resolved, flow, port);
+            all.links.iter_mut().for_each(|(port, share)| *share *= stretch(PortId::new(*port)));
             let host = paths[0][0];
-            let links = all.links.iter().copied().filter(|(port, _)| *port == host).collect();
+            let links = all.links.iter().copied().filter(|(port, _)| PortId::new(*port) == host).collect();
             (Claim { links, ceiling_bps: all.ceiling_bps }, all)
         };
         let (on_host_port, on_all_ports) = (0..resolved.flows.len()).map(claims).unzip();
@@ -41,7 +41,7 @@ fn offered_bps(scenario: &Scenario, resolved: &ResolvedScenario, flow: usize) ->
 }
 
 /// Octets that a port puts on the wire for each octet of a flow's frames.
-fn wire_octets_per_octet(scenario: &Scenario, resolved: &ResolvedScenario, flow: usize, port: u32) -> f64 {
+fn wire_octets_per_octet(scenario: &Scenario, resolved: &ResolvedScenario, flow: usize, port: PortId) -> f64 {
     let frame = scenario.traffic[resolved.flows[flow].traffic].frame;
     1.0 + resolved.overhead(scenario, port).as_f64() / frame.as_f64()
 }
@@ -51,9 +51,9 @@ pub(super) struct PhaseLoad {
     pub(super) from: Span,
     pub(super) until: Span,
     /// Service rate of each port, bit/s on the wire.
-    pub(super) capacities_bps: Vec<f64>,
+    pub(super) capacities_bps: IdVec<PortId, f64>,
     /// Rate offered to each port, bit/s on the wire.
-    offered_bps: Vec<f64>,
+    offered_bps: IdVec<PortId, f64>,
     /// Whether each flow sends.
     pub(super) active: Vec<bool>,
     /// Rate that each flow offers, as far as its host's link carries it, bit/s.
@@ -61,7 +61,7 @@ pub(super) struct PhaseLoad {
     /// Rate that each flow gets, bit/s.
     pub(super) rates_bps: Vec<f64>,
     /// Congested ports in order.
-    pub(super) congested: Vec<u32>,
+    pub(super) congested: Vec<PortId>,
 }
 
 impl PhaseLoad {
@@ -82,11 +82,13 @@ impl PhaseLoad {
         let sends = |flow: usize| active[flow];
         let controlled = |flow: usize| resolved.reacts(scenario, flow);
         let demands_bps = max_min(&capacities_bps, &of_senders(&demands.on_host_port, &sends))?;
-        let claimed = |flow: usize| demands.on_all_ports[flow].links.iter().map(move |(port, share)| (*port, *share));
+        let claimed = |flow: usize| {
+            demands.on_all_ports[flow].links.iter().map(move |(port, share)| (PortId::new(*port), *share))
+        };
         let summed = |rates: &[f64]| {
-            let mut sums = vec![0.0; capacities_bps.len()];
+            let mut sums = IdVec::for_each_of(&capacities_bps, 0.0);
             let flows = 0..rates.len();
-            flows.for_each(|i| claimed(i).for_each(|(port, share)| sums[port as usize] += share * rates[i]));
+            flows.for_each(|i| claimed(i).for_each(|(port, share)| sums[port] += share * rates[i]));
             sums
         };
         let offered_bps = summed(&demands_bps);
@@ -107,11 +109,12 @@ impl PhaseLoad {
             return Err(NoBottleneck::Overloaded { load: load.of_port(resolved, *port) });
         }
         let taken = summed(&uncontrolled_bps);
-        let left: Vec<f64> = capacities_bps.iter().zip(&taken).map(|(all, taken)| (all - taken).max(0.0)).collect();
+        let left: IdVec<PortId, f64> =
+            capacities_bps.iter().zip(&taken).map(|(all, taken)| (all - taken).max(0.0)).collect();
         let claims = of_senders(&demands.on_all_ports, &|flow| sends(flow) && controlled(flow));
         let rates = max_min(&left, &claims)?;
         load.congested = bottlenecks(resolved, &left, &claims, &rates);
-        let nothing_left = |port: &&u32| left[**port as usize] <= capacities_bps[**port as usize] * EQUAL;
+        let nothing_left = |port: &&PortId| left[**port] <= capacities_bps[**port] * EQUAL;
         if let Some(port) = load.congested.iter().find(nothing_left) {
             return Err(NoBottleneck::Overloaded { load: load.of_port(resolved, *port) });
         }
@@ -120,11 +123,11 @@ impl PhaseLoad {
     }
 }
 
-fn capacities(scenario: &Scenario, resolved: &ResolvedScenario, at: Span) -> Vec<f64> {
+fn capacities(scenario: &Scenario, resolved: &ResolvedScenario, at: Span) -> IdVec<PortId, f64> {
     let mut capacities = resolved.network.capacities_bps();
     for (hotspot, port) in scenario.hotspots.iter().zip(&resolved.hotspots) {
         if hotspot.from <= at && at < hotspot.until {
-            capacities[*port as usize] = hotspot.rate.as_f64();
+            capacities[*port] = hotspot.rate.as_f64();
         }
     }
     capacities
@@ -152,23 +155,29 @@ fn active(
 }
 
 /// The ports that hold flows back, in order; the ports of the sending hosts are left out.
-fn bottlenecks(resolved: &ResolvedScenario, capacities: &[f64], claims: &[Claim], rates: &[f64]) -> Vec<u32> {
-    let mut load = vec![0.0; capacities.len()];
-    let mut most = vec![0.0_f64; capacities.len()];
+fn bottlenecks(
+    resolved: &ResolvedScenario,
+    capacities: &IdVec<PortId, f64>,
+    claims: &[Claim],
+    rates: &[f64],
+) -> Vec<PortId> {
+    let mut load = IdVec::for_each_of(capacities, 0.0);
+    let mut most = IdVec::for_each_of(capacities, 0.0_f64);
     for (claim, rate) in claims.iter().zip(rates) {
         for (port, share) in &claim.links {
-            load[*port as usize] += share * rate;
-            most[*port as usize] = most[*port as usize].max(*rate);
+            let port = PortId::new(*port);
+            load[port] += share * rate;
+            most[port] = most[port].max(*rate);
         }
     }
     let mut ports = Vec::new();
     for (flow, (claim, rate)) in claims.iter().zip(rates).enumerate() {
         let wants_more = claim.ceiling_bps.is_none_or(|ceiling| *rate < ceiling * (1.0 - EQUAL));
-        let holds = |port: &u32| {
-            let port = *port as usize;
+        let holds = |port: &PortId| {
+            let port = *port;
             load[port] >= capacities[port] * (1.0 - EQUAL) && *rate >= most[port] * (1.0 - EQUAL)
         };
-        let step = |paths: &[Vec<u32>]| paths.iter().filter_map(|path| path.iter().position(holds)).min();
+        let step = |paths: &[Vec<PortId>]| paths.iter().filter_map(|path| path.iter().position(holds)).min();
         if let Some(step) = wants_more.then(|| step(&resolved.paths[flow])).flatten().filter(|step| *step > 0) {
             ports.extend(resolved.paths[flow].iter().filter_map(|path| path.get(step)).filter(|port| holds(port)));
         }
@@ -180,29 +189,29 @@ fn bottlenecks(resolved: &ResolvedScenario, capacities: &[f64], claims: &[Claim]
 
 impl PhaseLoad {
     /// The load of one port.
-    pub(super) fn of_port(&self, resolved: &ResolvedScenario, port: u32) -> PortLoad {
+    pub(super) fn of_port(&self, resolved: &ResolvedScenario, port: PortId) -> PortLoad {
         PortLoad {
             port: resolved.network.port_name(port),
-            offered_bps: self.offered_bps[port as usize],
-            rate_bps: self.capacities_bps[port as usize],
+            offered_bps: self.offered_bps[port],
+            rate_bps: self.capacities_bps[port],
         }
     }
 
     /// The switch port with the highest offered rate relative to its service rate.
     pub(super) fn fullest(&self, resolved: &ResolvedScenario) -> Option<PortLoad> {
-        let switch = |port: &u32| resolved.network.nodes[resolved.network.ends(*port).0 as usize].role == Role::Switch;
-        let ports = (0..resolved.network.ports()).filter(switch).map(|port| self.of_port(resolved, port));
+        let switch = |port: &PortId| resolved.network.is_switch(resolved.network.ends(*port).0);
+        let ports = resolved.network.ports().filter(switch).map(|port| self.of_port(resolved, port));
         ports.reduce(|best, load| if load.relative() > best.relative() * (1.0 + EQUAL) { load } else { best })
     }
 
     /// Whether a flow sends and crosses a port.
-    pub(super) fn crosses(&self, resolved: &ResolvedScenario, flow: usize, port: u32) -> bool {
+    pub(super) fn crosses(&self, resolved: &ResolvedScenario, flow: usize, port: PortId) -> bool {
         self.active[flow] && resolved.paths[flow].iter().any(|path| path.contains(&port))
     }
 
     /// The rate of a flow's frames that the link of its host carries, bit/s.
     pub(super) fn link_bps(&self, scenario: &Scenario, resolved: &ResolvedScenario, flow: usize) -> f64 {
         let host = resolved.paths[flow][0][0];
-        self.capacities_bps[host as usize] / wire_octets_per_octet(scenario, resolved, flow, host)
+        self.capacities_bps[host] / wire_octets_per_octet(scenario, resolved, flow, host)
     }
 }

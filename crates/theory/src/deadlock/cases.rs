@@ -1,23 +1,24 @@
 //! Sets of links that are down at the same time: all, or some that are drawn.
 
 use qcnlab_schemes::{Dice, Purpose};
+use qcnlab_units::Id;
 use std::collections::BTreeSet;
 
 /// The sets of one size.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Cases {
+pub(super) struct Cases<L> {
     /// How many there are.
     pub(super) possible: u128,
     /// Those to be checked, each with its links in order.
-    pub(super) sets: Vec<Vec<u32>>,
+    pub(super) sets: Vec<Vec<L>>,
 }
 
-impl Cases {
+impl<L: Copy> Cases<L> {
     /// Sets of `size` of these links: all of them, or `most` that are drawn where there are more.
-    pub(super) fn of(links: &[u32], size: u32, most: u32) -> Cases {
+    pub(super) fn of(links: &[L], size: u32, most: u32) -> Cases<L> {
         let possible = combinations(links.len() as u128, u128::from(size));
-        let named = |set: &Vec<u32>| set.iter().map(|position| links[*position as usize]).collect();
-        let sets: Vec<Vec<u32>> = match possible <= u128::from(most) {
+        let named = |set: &Vec<u32>| set.iter().map(|position| links[position.position()]).collect();
+        let sets: Vec<Vec<L>> = match possible <= u128::from(most) {
             true => all(links.len() as u32, size).iter().map(named).collect(),
             false => drawn(links.len() as u32, size, most).iter().map(named).collect(),
         };
@@ -49,9 +50,9 @@ fn all(count: u32, size: u32) -> Vec<Vec<u32>> {
 fn drawn(count: u32, size: u32, most: u32) -> BTreeSet<Vec<u32>> {
     let mut dice = Dice::new(0, 0, "links that are down", Purpose::Path);
     let mut sets = BTreeSet::new();
-    while sets.len() < most as usize {
+    while sets.len() < most.position() {
         let mut set = BTreeSet::new();
-        while set.len() < size as usize {
+        while set.len() < size.position() {
             set.insert(dice.below(count));
         }
         sets.insert(set.into_iter().collect());

@@ -9,25 +9,42 @@
 //! link to a switch, but not back, until routes are repaired.
 
 use super::graph::Graph;
-use qcnlab_network::topology::{Network, Role, Routes, reverse};
+use qcnlab_network::topology::{LinkId, Network, NodeId, PortId, Routes};
 use qcnlab_scenario::{Feedback, FlowSpec, Multipath, ResolvedScenario, Scenario, repaired_paths, written_paths};
 use qcnlab_sim::PauseScope;
+use qcnlab_units::{Id, IdVec, ids};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+ids! {
+    /// The buffer of a class behind a port, eight for each port.
+    pub(super) struct BufferId;
+}
+
+impl BufferId {
+    pub(super) fn new(port: PortId, class: u8) -> BufferId {
+        Id::new(8 * port.number() + u32::from(class))
+    }
+
+    /// The port that leads to it.
+    pub(super) fn port(self) -> PortId {
+        PortId::new(self.number() / 8)
+    }
+}
+
 /// Ways that `[[route]]` gives pairs of hosts.
-type WrittenPaths = HashMap<(u32, u32), Vec<Vec<u32>>>;
+type WrittenPaths = HashMap<(NodeId, NodeId), Vec<Vec<PortId>>>;
 /// Is told a buffer that waits, the one that it waits for, and whose frames these are.
-type Sink<'a> = &'a mut dyn FnMut(Stream, u32, u32);
+type Sink<'a> = &'a mut dyn FnMut(Stream, BufferId, BufferId);
 
 /// What sends frames through buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Stream {
     /// What the flow of this position sends.
-    Flow(u32),
+    Flow(usize),
     /// Acknowledgements and messages that travel back to its source.
-    Back(u32),
+    Back(usize),
     /// Any flow between the hosts of two switches; two of them, as nodes.
-    Pair(u32, u32),
+    Pair(NodeId, NodeId),
 }
 
 /// What the frames of a flow have on one way.
@@ -56,18 +73,18 @@ pub(super) struct Dependencies<'a> {
     /// Routes while all links are up.
     routes: Routes<'a>,
     /// By port and class the buffer at the far end of the link; `None` if it never pauses that class.
-    buffers: Vec<[Option<u32>; 8]>,
+    buffers: IdVec<PortId, [Option<BufferId>; 8]>,
     /// By node, the ports that lead from it to switches.
-    to_switches: Vec<Vec<u32>>,
+    to_switches: IdVec<NodeId, Vec<PortId>>,
     /// By switch its hosts, each with its port.
-    hosts: BTreeMap<u32, Vec<(u32, u32)>>,
+    hosts: BTreeMap<NodeId, Vec<(NodeId, PortId)>>,
     /// For all pairs, the pairs of hosts whose ways are written out.
     written: Option<WrittenPaths>,
     bounce: bool,
     /// Classes of all frames when they leave their hosts.
     classes: u8,
     /// Who waits for whom while all links are up, in order.
-    normal: Vec<(u32, u32)>,
+    normal: Vec<(BufferId, BufferId)>,
     /// Whether there is no circle in that.
     normal_is_free: bool,
 }
@@ -83,19 +100,19 @@ impl<'a> Dependencies<'a> {
         bounce: bool,
     ) -> Dependencies<'a> {
         let Ok(routes) = Routes::new(network) else { unreachable!("a checked scenario has a network") };
-        let is_switch = |node: u32| network.nodes[node as usize].role == Role::Switch;
-        let mut to_switches = vec![Vec::new(); network.nodes.len()];
-        let mut hosts: BTreeMap<u32, Vec<(u32, u32)>> = BTreeMap::new();
-        for port in 0..network.ports() {
+        let is_switch = |node: NodeId| network.is_switch(node);
+        let mut to_switches = IdVec::for_each_of(&network.nodes, Vec::new());
+        let mut hosts: BTreeMap<NodeId, Vec<(NodeId, PortId)>> = BTreeMap::new();
+        for port in network.ports() {
             let (from, to) = network.ends(port);
             match (is_switch(from), is_switch(to)) {
-                (true, true) => to_switches[from as usize].push(port),
+                (true, true) => to_switches[from].push(port),
                 (false, true) => hosts.entry(to).or_default().push((from, port)),
                 _ => {}
             }
         }
         let written = all_pairs.then(|| written_paths(scenario, network));
-        let buffers = (0..network.ports()).map(|port| buffers_behind(resolved, network, port)).collect();
+        let buffers = network.ports().map(|port| buffers_behind(resolved, network, port)).collect();
         let mut dependencies = Dependencies {
             scenario,
             resolved,
@@ -121,8 +138,8 @@ impl<'a> Dependencies<'a> {
     }
 
     /// Links between switches, which may fail.
-    pub(super) fn trunks(&self) -> Vec<u32> {
-        let mut links: Vec<u32> = self.to_switches.iter().flatten().map(|port| port / 2).collect();
+    pub(super) fn trunks(&self) -> Vec<LinkId> {
+        let mut links: Vec<LinkId> = self.to_switches.iter().flatten().map(|port| port.link()).collect();
         links.sort_unstable();
         links.dedup();
         links
@@ -135,28 +152,23 @@ impl<'a> Dependencies<'a> {
             .buffers
             .iter()
             .flat_map(|of_port| (0..8).filter_map(|class| of_port[class].filter(|_| used & 1 << class != 0)));
-        buffers.collect::<HashSet<u32>>().len()
-    }
-
-    /// The port that leads to a buffer.
-    pub(super) const fn port_of(buffer: u32) -> u32 {
-        buffer / 8
+        buffers.collect::<HashSet<BufferId>>().len()
     }
 
     /// The class of a buffer; `None` if its link is paused as a whole.
-    pub(super) fn class_of(&self, buffer: u32) -> Option<u8> {
-        let (_, to) = self.network.ends(Self::port_of(buffer));
-        let plan = self.resolved.pauses[to as usize];
-        plan.filter(|plan| plan.scope != PauseScope::Link).map(|_| (buffer % 8) as u8)
+    pub(super) fn class_of(&self, buffer: BufferId) -> Option<u8> {
+        let (_, to) = self.network.ends(buffer.port());
+        let plan = self.resolved.pauses[to];
+        plan.filter(|plan| plan.scope != PauseScope::Link).map(|_| (buffer.number() % 8) as u8)
     }
 
     /// Who waits for whom while all links are up.
-    pub(super) fn normal(&self) -> &[(u32, u32)] {
+    pub(super) fn normal(&self) -> &[(BufferId, BufferId)] {
         &self.normal
     }
 
     /// Who waits for whom within circles, while some links are down.
-    pub(super) fn circles(&mut self, dead: &[bool]) -> Vec<Graph> {
+    pub(super) fn circles(&mut self, dead: &IdVec<LinkId, bool>) -> Vec<Graph<BufferId>> {
         let mut changes = BTreeSet::new();
         self.visit_changes(dead, false, &mut |_, from, to| {
             changes.insert((from, to));
@@ -170,10 +182,14 @@ impl<'a> Dependencies<'a> {
     }
 
     /// Whose frames make these buffers wait while some links are down.
-    pub(super) fn streams(&mut self, dead: &[bool], edges: &[(u32, u32)]) -> BTreeMap<(u32, u32), Vec<Stream>> {
-        let mut streams: BTreeMap<(u32, u32), BTreeSet<Stream>> =
+    pub(super) fn streams(
+        &mut self,
+        dead: &IdVec<LinkId, bool>,
+        edges: &[(BufferId, BufferId)],
+    ) -> BTreeMap<(BufferId, BufferId), Vec<Stream>> {
+        let mut streams: BTreeMap<(BufferId, BufferId), BTreeSet<Stream>> =
             edges.iter().map(|edge| (*edge, BTreeSet::new())).collect();
-        let mut sink = |stream: Stream, from: u32, to: u32| {
+        let mut sink = |stream: Stream, from: BufferId, to: BufferId| {
             if let Some(known) = streams.get_mut(&(from, to)) {
                 known.insert(stream);
             }
@@ -186,7 +202,7 @@ impl<'a> Dependencies<'a> {
     /// Tells `sink` each buffer that waits for another while all links are up, and whose frames make it wait: of pairs one
     /// for all, unless they are told `apart`.
     fn visit_normal(&mut self, apart: bool, sink: Sink<'_>) {
-        let all_up = vec![false; self.network.links.len()];
+        let all_up = IdVec::for_each_of(&self.network.links, false);
         if let Some(written) = self.written.clone() {
             self.visit_written(&written, &all_up, sink);
             for end in self.ends() {
@@ -204,7 +220,7 @@ impl<'a> Dependencies<'a> {
     }
 
     /// As [`Dependencies::visit_normal`], what is different while links are down.
-    fn visit_changes(&mut self, dead: &[bool], apart: bool, sink: Sink<'_>) {
+    fn visit_changes(&mut self, dead: &IdVec<LinkId, bool>, apart: bool, sink: Sink<'_>) {
         if !dead.contains(&true) {
             return;
         }
@@ -223,12 +239,13 @@ impl<'a> Dependencies<'a> {
     }
 
     /// The paths of a flow while all links are up, without the way inside its receiver.
-    fn outside_paths(&self, flow: usize) -> Vec<Vec<u32>> {
-        let outside = |path: &Vec<u32>| path.iter().copied().filter(|port| *port < self.network.ports()).collect();
+    fn outside_paths(&self, flow: usize) -> Vec<Vec<PortId>> {
+        let outside =
+            |path: &Vec<PortId>| path.iter().copied().filter(|port| self.resolved.is_outside(*port)).collect();
         self.resolved.paths[flow].iter().map(outside).collect()
     }
 
-    fn visit_changed_pairs(&mut self, written: &WrittenPaths, dead: &[bool], apart: bool, sink: Sink<'_>) {
+    fn visit_changed_pairs(&mut self, written: &WrittenPaths, dead: &IdVec<LinkId, bool>, apart: bool, sink: Sink<'_>) {
         let Ok(mut routes) = Routes::avoiding(self.network, dead) else { unreachable!("it is a checked network") };
         if self.bounce {
             self.visit_written(written, dead, sink);
@@ -248,26 +265,26 @@ impl<'a> Dependencies<'a> {
     }
 
     /// Whether a switch has lost all its next links to the switch `end`. Otherwise every path to it is one of before.
-    fn is_cut_off(&mut self, end: u32, dead: &[bool]) -> bool {
-        let is_switch = |node: &u32| self.network.nodes[*node as usize].role == Role::Switch;
+    fn is_cut_off(&mut self, end: NodeId, dead: &IdVec<LinkId, bool>) -> bool {
+        let is_switch = |node: &NodeId| self.network.is_switch(*node);
         let links = self.network.links.iter().zip(dead).filter(|(_, dead)| **dead).map(|(link, _)| link);
-        let nodes: BTreeSet<u32> = links.flat_map(|link| [link.a, link.b]).filter(is_switch).collect();
+        let nodes: BTreeSet<NodeId> = links.flat_map(|link| [link.a, link.b]).filter(is_switch).collect();
         nodes.into_iter().any(|node| {
-            let next = self.next(node, u32::MAX, end, &mut Walk::Normal);
-            !next.is_empty() && next.iter().all(|port| dead[*port as usize / 2])
+            let next = self.next(node, PortId::MAX, end, &mut Walk::Normal);
+            !next.is_empty() && next.iter().all(|port| dead[port.link()])
         })
     }
 
     /// What a flow sends along a path, and what travels back on it.
-    fn visit_path(&mut self, number: usize, path: &[u32], dead: &[bool], sink: Sink<'_>) {
-        let (flow, reply) = (Stream::Flow(number as u32), Stream::Back(number as u32));
+    fn visit_path(&mut self, number: usize, path: &[PortId], dead: &IdVec<LinkId, bool>, sink: Sink<'_>) {
+        let (flow, reply) = (Stream::Flow(number), Stream::Back(number));
         let (forth, back) = self.classes_of(&self.resolved.flows[number]);
-        let reversed: Vec<u32> = path.iter().rev().map(|port| reverse(*port)).collect();
+        let reversed: Vec<PortId> = path.iter().rev().map(|port| port.reverse()).collect();
         self.follow(path, forth, dead, &mut |from, to| sink(flow, from, to));
         self.follow(&reversed, back, dead, &mut |from, to| sink(reply, from, to));
     }
 
-    fn visit_written(&mut self, written: &WrittenPaths, dead: &[bool], sink: Sink<'_>) {
+    fn visit_written(&mut self, written: &WrittenPaths, dead: &IdVec<LinkId, bool>, sink: Sink<'_>) {
         let classes = Classes { changing: self.classes, fixed: 0 };
         for ((from, to), paths) in written {
             for path in paths {
@@ -277,14 +294,14 @@ impl<'a> Dependencies<'a> {
     }
 
     /// Switches with hosts.
-    fn ends(&self) -> Vec<u32> {
+    fn ends(&self) -> Vec<NodeId> {
         self.hosts.keys().copied().collect()
     }
 
     /// How frames to the hosts of a switch come to the switches of their senders: over which port, in which class. By
     /// switch, or all together.
-    fn starts(&self, written: &WrittenPaths, end: u32, apart: bool) -> Vec<(Stream, Vec<(u32, u8)>)> {
-        let mut starts: Vec<(Stream, Vec<(u32, u8)>)> = Vec::new();
+    fn starts(&self, written: &WrittenPaths, end: NodeId, apart: bool) -> Vec<(Stream, Vec<(PortId, u8)>)> {
+        let mut starts: Vec<(Stream, Vec<(PortId, u8)>)> = Vec::new();
         let receivers = &self.hosts[&end];
         for (_, senders) in self.hosts.iter().filter(|(switch, _)| **switch != end) {
             let mut pairs = senders.iter().flat_map(|from| receivers.iter().map(move |to| (from.0, to.0)));
@@ -299,10 +316,10 @@ impl<'a> Dependencies<'a> {
     }
 
     /// How frames of these hosts come to their switch: over which port, in which class.
-    fn arrivals(&self, hosts: &[(u32, u32)]) -> Vec<(u32, u8)> {
+    fn arrivals(&self, hosts: &[(NodeId, PortId)]) -> Vec<(PortId, u8)> {
         let ports = hosts.iter().map(|(_, port)| *port);
         let classes = Classes { changing: self.classes, fixed: 0 };
-        let mut starts: BTreeMap<u8, u32> = BTreeMap::new();
+        let mut starts: BTreeMap<u8, PortId> = BTreeMap::new();
         for (port, (class, _)) in ports.flat_map(|port| classes.each().map(move |class| (port, class))) {
             starts.entry(self.class_after(port, class)).or_insert(port);
         }
@@ -310,12 +327,18 @@ impl<'a> Dependencies<'a> {
     }
 
     /// Tells `sink` the buffers on a path. At a link that is down it ends, or frames go another way from there.
-    fn follow(&mut self, path: &[u32], classes: Classes, dead: &[bool], sink: &mut dyn FnMut(u32, u32)) {
+    fn follow(
+        &mut self,
+        path: &[PortId],
+        classes: Classes,
+        dead: &IdVec<LinkId, bool>,
+        sink: &mut dyn FnMut(BufferId, BufferId),
+    ) {
         for (start, changing) in classes.each() {
             let mut class = start;
-            let mut came: Option<u32> = None;
+            let mut came: Option<PortId> = None;
             for port in path {
-                if dead[*port as usize / 2] {
+                if dead[port.link()] {
                     if let Some(came) = came.filter(|_| self.bounce) {
                         let (end, _) = self.network.ends(path[path.len() - 1]);
                         self.walk(vec![(came, class)], end, &mut Walk::Bouncing(dead), sink);
@@ -335,8 +358,14 @@ impl<'a> Dependencies<'a> {
 
     /// Tells `sink` the buffers on all ways of frames that came to switches over a port in a class, as far as the switch
     /// `end`.
-    fn walk(&mut self, start: Vec<(u32, u8)>, end: u32, walk: &mut Walk<'_, '_>, sink: &mut dyn FnMut(u32, u32)) {
-        let mut visited: HashSet<(u32, u8)> = HashSet::new();
+    fn walk(
+        &mut self,
+        start: Vec<(PortId, u8)>,
+        end: NodeId,
+        walk: &mut Walk<'_, '_>,
+        sink: &mut dyn FnMut(BufferId, BufferId),
+    ) {
+        let mut visited: HashSet<(PortId, u8)> = HashSet::new();
         let mut open = start;
         while let Some((came, class)) = open.pop() {
             let at = self.network.ends(came).1;
@@ -356,17 +385,17 @@ impl<'a> Dependencies<'a> {
     }
 
     /// The ports by which a switch sends what came over a port on to another switch.
-    fn next(&mut self, at: u32, came: u32, end: u32, walk: &mut Walk<'_, '_>) -> Vec<u32> {
+    fn next(&mut self, at: NodeId, came: PortId, end: NodeId, walk: &mut Walk<'_, '_>) -> Vec<PortId> {
         let most = if self.scenario.routing.multipath == Multipath::Single { 1 } else { usize::MAX };
         let mut next = match walk {
             Walk::Normal => self.routes.next_ports(at, end),
             Walk::Repaired(routes) => routes.next_ports(at, end),
             Walk::Bouncing(dead) => {
-                let usable = |port: &u32| !dead[*port as usize / 2] && *port != reverse(came);
+                let usable = |port: &PortId| !dead[port.link()] && *port != came.reverse();
                 let mut next = self.routes.next_ports(at, end);
                 next.retain(usable);
                 if next.is_empty() {
-                    return self.to_switches[at as usize].iter().copied().filter(usable).collect();
+                    return self.to_switches[at].iter().copied().filter(usable).collect();
                 }
                 next
             }
@@ -376,12 +405,12 @@ impl<'a> Dependencies<'a> {
     }
 
     /// The buffer at the far end of a port's link.
-    fn buffer(&self, port: u32, class: u8) -> Option<u32> {
-        self.buffers[port as usize][usize::from(class)]
+    fn buffer(&self, port: PortId, class: u8) -> Option<BufferId> {
+        self.buffers[port][usize::from(class)]
     }
 
     /// The class of a frame that has crossed the link of a port.
-    fn class_after(&self, port: u32, class: u8) -> u8 {
+    fn class_after(&self, port: PortId, class: u8) -> u8 {
         self.resolved.domain.as_ref().map_or(class, |domain| domain.port_plan(port).remaps[usize::from(class)])
     }
 
@@ -422,26 +451,26 @@ enum Walk<'a, 'b> {
     /// By those that avoid the links that are down.
     Repaired(&'a mut Routes<'b>),
     /// As while all links are up, but round the links that are down.
-    Bouncing(&'a [bool]),
+    Bouncing(&'a IdVec<LinkId, bool>),
 }
 
 /// Whether the links behind which two buffers are are both up.
-fn is_up((from, to): (u32, u32), dead: &[bool]) -> bool {
-    [from, to].iter().all(|buffer| !dead[Dependencies::port_of(*buffer) as usize / 2])
+fn is_up((from, to): (BufferId, BufferId), dead: &IdVec<LinkId, bool>) -> bool {
+    [from, to].iter().all(|buffer| !dead[buffer.port().link()])
 }
 
 /// For each class the buffer behind a link between switches, if its switch pauses the class until the buffer has drained.
-fn buffers_behind(resolved: &ResolvedScenario, network: &Network, port: u32) -> [Option<u32>; 8] {
+fn buffers_behind(resolved: &ResolvedScenario, network: &Network, port: PortId) -> [Option<BufferId>; 8] {
     let (from, to) = network.ends(port);
-    let is_switch = |node: u32| network.nodes[node as usize].role == Role::Switch;
-    let plan = resolved.pauses[to as usize].filter(|plan| plan.rule.resumes() && is_switch(from) && is_switch(to));
+    let is_switch = |node: NodeId| network.is_switch(node);
+    let plan = resolved.pauses[to].filter(|plan| plan.rule.resumes() && is_switch(from) && is_switch(to));
     let mut buffers = [None; 8];
     for class in 0..8u8 {
         let group = plan.and_then(|plan| match plan.scope {
             PauseScope::Link => Some(0),
             PauseScope::Classes(classes) => (classes & 1 << class != 0).then_some(class),
         });
-        buffers[usize::from(class)] = group.map(|group| 8 * port + u32::from(group));
+        buffers[usize::from(class)] = group.map(|group| BufferId::new(port, group));
     }
     buffers
 }

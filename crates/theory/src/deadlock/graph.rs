@@ -1,75 +1,83 @@
 //! A graph of buffers that wait for one another, and the circles in it.
 
+use qcnlab_units::{Id, IdVec, ids};
 use std::collections::VecDeque;
 
-/// Which buffer waits for which. A buffer is any number.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Graph {
-    /// Buffers in order; edges name them by position.
-    nodes: Vec<u32>,
-    /// Edges in order, by position.
-    edges: Vec<(u32, u32)>,
-    /// Where the edges of each node begin, and where those of the last end.
-    starts: Vec<usize>,
+ids! {
+    /// A buffer, by its position among those of a graph.
+    struct Place;
 }
 
-impl Graph {
+/// Which buffer waits for which.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Graph<B> {
+    /// Buffers in order.
+    nodes: IdVec<Place, B>,
+    /// Edges in order.
+    edges: Vec<(Place, Place)>,
+    /// Where the edges of each node begin, and where those of the last end.
+    starts: IdVec<Place, usize>,
+}
+
+impl<B: Copy + Ord> Graph<B> {
     /// The graph of these edges, each from a buffer to one that it waits for, however often it is listed.
-    pub(super) fn new(mut listed: Vec<(u32, u32)>) -> Graph {
+    pub(super) fn new(mut listed: Vec<(B, B)>) -> Graph<B> {
         listed.sort_unstable();
         listed.dedup();
-        let mut nodes: Vec<u32> = listed.iter().flat_map(|(from, to)| [*from, *to]).collect();
+        let mut nodes: Vec<B> = listed.iter().flat_map(|(from, to)| [*from, *to]).collect();
         nodes.sort_unstable();
         nodes.dedup();
-        let index = |node: u32| nodes.partition_point(|each| *each < node) as u32;
-        let edges: Vec<(u32, u32)> = listed.iter().map(|(from, to)| (index(*from), index(*to))).collect();
-        let starts = (0..=nodes.len()).map(|node| edges.partition_point(|edge| (edge.0 as usize) < node)).collect();
-        Graph { nodes, edges, starts }
+        let index = |node: B| Place::at(nodes.partition_point(|each| *each < node));
+        let edges: Vec<(Place, Place)> = listed.iter().map(|(from, to)| (index(*from), index(*to))).collect();
+        let starts = (0..=nodes.len()).map(|node| edges.partition_point(|edge| edge.0.position() < node)).collect();
+        Graph { nodes: nodes.into(), edges, starts }
     }
 
     /// Every edge, in order.
-    pub(super) fn edges(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
-        self.edges.iter().map(|(from, to)| (self.nodes[*from as usize], self.nodes[*to as usize]))
+    pub(super) fn edges(&self) -> impl Iterator<Item = (B, B)> + '_ {
+        self.edges.iter().map(|(from, to)| (self.nodes[*from], self.nodes[*to]))
     }
 
     /// Every buffer, in order.
-    pub(super) fn nodes(&self) -> &[u32] {
+    pub(super) fn nodes(&self) -> &[B] {
         &self.nodes
     }
 
-    fn next(&self, node: u32) -> &[(u32, u32)] {
-        &self.edges[self.starts[node as usize]..self.starts[node as usize + 1]]
+    fn next(&self, node: Place) -> &[(Place, Place)] {
+        &self.edges[self.starts[node]..self.starts[Place::new(node.number() + 1)]]
     }
 
     /// The part of the graph that circles are made of: for each strongly connected component with an edge in it, the
     /// edges within it. Components are in the order of their least buffer.
-    pub(super) fn components(&self) -> Vec<Graph> {
+    pub(super) fn components(&self) -> Vec<Graph<B>> {
         let component = self.component_of_each();
-        let of = |node: u32| component[node as usize] as usize;
-        let mut inner: Vec<Vec<(u32, u32)>> = vec![Vec::new(); self.nodes.len()];
+        let of = |node: Place| component[node];
+        // There are no more components than nodes.
+        let mut inner: IdVec<Place, Vec<(B, B)>> = IdVec::for_each_of(&self.nodes, Vec::new());
         for (edge, named) in self.edges.iter().zip(self.edges()).filter(|(edge, _)| of(edge.0) == of(edge.1)) {
             inner[of(edge.0)].push(named);
         }
-        let mut inner: Vec<Graph> = inner.into_iter().filter(|edges| !edges.is_empty()).map(Graph::new).collect();
-        inner.sort_by_key(|part| part.nodes[0]);
+        let mut inner: Vec<Graph<B>> = inner.into_iter().filter(|edges| !edges.is_empty()).map(Graph::new).collect();
+        inner.sort_by_key(|part| part.nodes.first().copied());
         inner
     }
 
     /// For each node the number of its strongly connected component (Tarjan, SIAM J. Comput. 1972), without recursion.
-    fn component_of_each(&self) -> Vec<u32> {
-        const NONE: u32 = u32::MAX;
-        let count = self.nodes.len();
-        let (mut order, mut low, mut component) = (vec![NONE; count], vec![NONE; count], vec![NONE; count]);
+    fn component_of_each(&self) -> IdVec<Place, Place> {
+        const NONE: Place = Place::MAX;
+        let mut order = IdVec::for_each_of(&self.nodes, u32::MAX);
+        let mut low = order.clone();
+        let mut component = IdVec::for_each_of(&self.nodes, NONE);
         let (mut visited, mut components) = (0, 0);
-        let mut open: Vec<u32> = Vec::new();
-        for root in 0..count as u32 {
-            if order[root as usize] != NONE {
+        let mut open: Vec<Place> = Vec::new();
+        for root in self.nodes.ids() {
+            if order[root] != u32::MAX {
                 continue;
             }
-            let mut calls: Vec<(u32, usize)> = vec![(root, 0)];
+            let mut calls: Vec<(Place, usize)> = vec![(root, 0)];
             while let Some((node, done)) = calls.last_mut() {
-                let at = *node as usize;
-                if *done == 0 && order[at] == NONE {
+                let at = *node;
+                if *done == 0 && order[at] == u32::MAX {
                     (order[at], low[at]) = (visited, visited);
                     visited += 1;
                     open.push(*node);
@@ -77,21 +85,21 @@ impl Graph {
                 if let Some((_, next)) = self.next(*node).get(*done) {
                     *done += 1;
                     let next = *next;
-                    if order[next as usize] == NONE {
+                    if order[next] == u32::MAX {
                         calls.push((next, 0));
-                    } else if component[next as usize] == NONE {
-                        low[at] = low[at].min(order[next as usize]);
+                    } else if component[next] == NONE {
+                        low[at] = low[at].min(order[next]);
                     }
                     continue;
                 }
                 let node = *node;
                 calls.pop();
                 if let Some((parent, _)) = calls.last() {
-                    low[*parent as usize] = low[*parent as usize].min(low[at]);
+                    low[*parent] = low[*parent].min(low[at]);
                 }
                 if low[at] == order[at] {
                     while let Some(last) = open.pop() {
-                        component[last as usize] = components;
+                        component[last] = Place::new(components);
                         if last == node {
                             break;
                         }
@@ -105,9 +113,9 @@ impl Graph {
 
     /// A shortest circle: buffers, each of which waits for the next and the last for the first. Of several the one from
     /// the least buffer on. `None` without a circle.
-    pub(super) fn shortest_circle(&self) -> Option<Vec<u32>> {
-        let mut best: Option<Vec<u32>> = None;
-        for start in 0..self.nodes.len() as u32 {
+    pub(super) fn shortest_circle(&self) -> Option<Vec<B>> {
+        let mut best: Option<Vec<Place>> = None;
+        for start in self.nodes.ids() {
             let most = best.as_ref().map_or(usize::MAX, Vec::len);
             if let Some(circle) = self.circle_through(start, most) {
                 best = Some(circle);
@@ -116,16 +124,16 @@ impl Graph {
                 break;
             }
         }
-        best.map(|circle| circle.into_iter().map(|node| self.nodes[node as usize]).collect())
+        best.map(|circle| circle.into_iter().map(|node| self.nodes[node]).collect())
     }
 
     /// A shortest circle through a node, if it has fewer than `most` nodes.
-    fn circle_through(&self, start: u32, most: usize) -> Option<Vec<u32>> {
-        let mut before: Vec<Option<u32>> = vec![None; self.nodes.len()];
-        let mut far = vec![0usize; self.nodes.len()];
+    fn circle_through(&self, start: Place, most: usize) -> Option<Vec<Place>> {
+        let mut before: IdVec<Place, Option<Place>> = IdVec::for_each_of(&self.nodes, None);
+        let mut far = IdVec::for_each_of(&self.nodes, 0usize);
         let mut queue = VecDeque::from([start]);
         while let Some(node) = queue.pop_front() {
-            let length = far[node as usize] + 1;
+            let length = far[node] + 1;
             if length >= most {
                 return None;
             }
@@ -133,14 +141,14 @@ impl Graph {
                 if *next == start {
                     let mut circle = vec![node];
                     while circle[circle.len() - 1] != start {
-                        circle.extend(before[circle[circle.len() - 1] as usize]);
+                        circle.extend(before[circle[circle.len() - 1]]);
                     }
                     circle.reverse();
                     return Some(circle);
                 }
-                if before[*next as usize].is_none() {
-                    before[*next as usize] = Some(node);
-                    far[*next as usize] = length;
+                if before[*next].is_none() {
+                    before[*next] = Some(node);
+                    far[*next] = length;
                     queue.push_back(*next);
                 }
             }
@@ -161,7 +169,7 @@ mod tests {
     #[test]
     fn a_line_has_no_circle() {
         assert_eq!(circles(&[(1, 2), (2, 3), (1, 3), (3, 9)]), Vec::<Vec<u32>>::new());
-        assert_eq!(Graph::new(Vec::new()).shortest_circle(), None);
+        assert_eq!(Graph::<u32>::new(Vec::new()).shortest_circle(), None);
     }
 
     /// 7 waits for itself; 1, 2 and 3 for one another; 4, which waits for them, is in no circle.
@@ -201,9 +209,9 @@ mod tests {
             let reaches = |from: u32, to: u32| steps[from as usize][to as usize] < 100;
             let components = Graph::new(edges.clone()).components();
             for node in 0..9u32 {
-                let of: Vec<&Graph> = components.iter().filter(|each| each.nodes.contains(&node)).collect();
+                let of: Vec<&Graph<u32>> = components.iter().filter(|each| each.nodes.contains(&node)).collect();
                 prop_assert_eq!(of.len(), usize::from(reaches(node, node)));
-                for other in of.iter().flat_map(|each| &each.nodes) {
+                for other in of.iter().flat_map(|each| each.nodes.iter()) {
                     prop_assert!(reaches(node, *other) && reaches(*other, node));
                 }
             }

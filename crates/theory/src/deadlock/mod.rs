@@ -16,10 +16,11 @@ mod tests;
 pub use report::{BufferCircle, CaseCount, CircularCase, DeadlockReport, Wait};
 
 use cases::Cases;
-use dependencies::{Dependencies, Stream};
+use dependencies::{BufferId, Dependencies, Stream};
 use graph::Graph;
-use qcnlab_network::topology::Network;
+use qcnlab_network::topology::{LinkId, Network, NodeId, PortId};
 use qcnlab_scenario::{Draw, FailedLink, ResolvedScenario, Scenario};
+use qcnlab_units::IdVec;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Circular cases in which the flows that close a circle are told.
@@ -62,9 +63,9 @@ impl DeadlockReport {
 /// A case with circles in it.
 struct Circular {
     /// Links that are down.
-    dead: Vec<u32>,
+    dead: Vec<LinkId>,
     /// Who waits for whom within each circle.
-    components: Vec<Graph>,
+    components: Vec<Graph<BufferId>>,
 }
 
 struct Check<'a> {
@@ -101,8 +102,8 @@ impl Check<'_> {
         let remedy = remedy::crossings(&circular, self.dependencies.normal());
         let listed = circular.iter().take(MOST_LISTED).enumerate();
         let listed = listed.map(|(position, case)| self.told(case, position < MOST_EXPLAINED)).collect();
-        let at = |(from, to): &(u32, u32)| [self.network.ends(*from), self.network.ends(*to)];
-        let name = |node: u32| self.network.nodes[node as usize].name.clone();
+        let at = |(from, to): &(PortId, PortId)| [self.network.ends(*from), self.network.ends(*to)];
+        let name = |node: NodeId| self.network.nodes[node].name.clone();
         let remedy = remedy.iter().map(at).map(|[(from, at), (_, to)]| [name(from), name(at), name(to)]).collect();
         Some(DeadlockReport {
             scenario: scenario.name.clone(),
@@ -117,13 +118,13 @@ impl Check<'_> {
         })
     }
 
-    fn dead(&self, links: &[u32]) -> Vec<bool> {
-        let mut dead = vec![false; self.network.links.len()];
-        links.iter().for_each(|link| dead[*link as usize] = true);
+    fn dead(&self, links: &[LinkId]) -> IdVec<LinkId, bool> {
+        let mut dead = IdVec::for_each_of(&self.network.links, false);
+        links.iter().for_each(|link| dead[*link] = true);
         dead
     }
 
-    fn case(&mut self, links: &[u32]) -> Option<Circular> {
+    fn case(&mut self, links: &[LinkId]) -> Option<Circular> {
         let components = self.dependencies.circles(&self.dead(links));
         (!components.is_empty()).then(|| Circular { dead: links.to_vec(), components })
     }
@@ -131,45 +132,45 @@ impl Check<'_> {
     fn told(&mut self, case: &Circular, explained: bool) -> CircularCase {
         let dead = self.dead(&case.dead);
         let shortest = |graph| Graph::shortest_circle(graph).map(|circle| (circle, graph));
-        let mut circles: Vec<(Vec<u32>, &Graph)> = case.components.iter().filter_map(shortest).collect();
-        let edges: Vec<(u32, u32)> = circles.iter().flat_map(|(circle, _)| remedy::waits(circle)).collect();
+        let mut circles: Vec<(Vec<BufferId>, &Graph<BufferId>)> = case.components.iter().filter_map(shortest).collect();
+        let edges: Vec<(BufferId, BufferId)> = circles.iter().flat_map(|(circle, _)| remedy::waits(circle)).collect();
         let streams = if explained { self.dependencies.streams(&dead, &edges) } else { BTreeMap::new() };
         // Those that acknowledgements and messages close come last: they fill buffers less.
         let forth = |known: &Vec<Stream>| known.iter().any(|stream| !matches!(stream, Stream::Back(_)));
         circles.sort_by_key(|(circle, _)| remedy::waits(circle).any(|wait| !streams.get(&wait).is_none_or(forth)));
-        let link = |buffer: u32| self.network.port_name(Dependencies::port_of(buffer));
-        let wait = |edge: (u32, u32)| Wait {
+        let link = |buffer: BufferId| self.network.port_name(buffer.port());
+        let wait = |edge: (BufferId, BufferId)| Wait {
             link: link(edge.0),
             next: link(edge.1),
             flows: streams.get(&edge).map(|known| known.iter().map(|stream| self.stream_name(*stream)).collect()),
         };
-        let circle = |(buffers, component): &(Vec<u32>, &Graph)| BufferCircle {
+        let circle = |(buffers, component): &(Vec<BufferId>, &Graph<BufferId>)| BufferCircle {
             class: self.dependencies.class_of(buffers[0]),
             waits: remedy::waits(buffers).map(wait).collect(),
             links: component.nodes().iter().map(|buffer| link(*buffer)).collect(),
         };
         CircularCase {
-            down: case.dead.iter().map(|link| self.network.port_name(2 * link)).collect(),
+            down: case.dead.iter().map(|link| self.network.port_name(link.there())).collect(),
             circles: circles.iter().map(circle).collect(),
         }
     }
 
     fn stream_name(&self, stream: Stream) -> String {
-        let name = |node: u32| &self.network.nodes[node as usize].name;
+        let name = |node: NodeId| &self.network.nodes[node].name;
         match stream {
-            Stream::Flow(flow) => self.resolved.flows[flow as usize].name.clone(),
-            Stream::Back(flow) => format!("reverse of {}", self.resolved.flows[flow as usize].name),
+            Stream::Flow(flow) => self.resolved.flows[flow].name.clone(),
+            Stream::Back(flow) => format!("reverse of {}", self.resolved.flows[flow].name),
             Stream::Pair(from, to) => format!("{}->{}", name(from), name(to)),
         }
     }
 }
 
 /// The sets of links that are down together in the course of a scenario, each once.
-fn own_failures(failed: &[FailedLink]) -> BTreeSet<Vec<u32>> {
+fn own_failures(failed: &[FailedLink]) -> BTreeSet<Vec<LinkId>> {
     let down_at = |time| {
         let down = failed.iter().filter(move |each| each.from <= time && each.until.is_none_or(|until| time < until));
-        let links: BTreeSet<u32> = down.map(|each| each.link as u32).collect();
-        links.into_iter().collect::<Vec<u32>>()
+        let links: BTreeSet<LinkId> = down.map(|each| each.link).collect();
+        links.into_iter().collect::<Vec<LinkId>>()
     };
     failed.iter().map(|each| down_at(each.from)).collect()
 }

@@ -241,17 +241,19 @@ fn a_check_ends_when_it_is_told() {
 }
 
 /// Every wait on every shortest path of every pair of hosts, before and after links failed.
-fn waits_of_paths(network: &Network, dead: &[bool]) -> Vec<(u32, u32)> {
+fn waits_of_paths(network: &Network, dead: &IdVec<LinkId, bool>) -> Vec<(BufferId, BufferId)> {
     let mut waits = Vec::new();
     for (mut routes, old) in [(Routes::new(network).unwrap(), true), (Routes::avoiding(network, dead).unwrap(), false)]
     {
-        let hosts: Vec<u32> = network.hosts().collect();
+        let hosts: Vec<NodeId> = network.hosts().collect();
         for (from, to) in hosts.iter().flat_map(|from| hosts.iter().map(move |to| (*from, *to))) {
             for path in routes.all(from, to).unwrap_or_default() {
                 // Two hosts on one link have no switch between them.
                 let inner = path.get(1..path.len() - 1).unwrap_or_default();
-                let up = |pair: &&[u32]| !old || pair.iter().all(|port| !dead[*port as usize / 2]);
-                waits.extend(inner.windows(2).filter(up).map(|pair| (8 * pair[0] + 3, 8 * pair[1] + 3)));
+                let up = |pair: &&[PortId]| !old || pair.iter().all(|port| !dead[port.link()]);
+                waits.extend(
+                    inner.windows(2).filter(up).map(|pair| (BufferId::new(pair[0], 3), BufferId::new(pair[1], 3))),
+                );
             }
         }
     }
@@ -280,8 +282,8 @@ proptest! {
         let network = resolved.outside_network();
         let mut dependencies = Dependencies::new(&scenario, &resolved, &network, true, false);
         let trunks = dependencies.trunks();
-        let mut dead = vec![false; network.links.len()];
-        down.iter().for_each(|link| dead[trunks[link % trunks.len()] as usize] = true);
+        let mut dead = IdVec::for_each_of(&network.links, false);
+        down.iter().for_each(|link| dead[trunks[link % trunks.len()]] = true);
         let by_paths = Graph::new(waits_of_paths(&network, &dead)).components();
         prop_assert_eq!(dependencies.circles(&dead), by_paths);
     }
