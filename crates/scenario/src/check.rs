@@ -41,24 +41,24 @@ pub(crate) fn load(scenario: &mut Scenario) -> Result<(), ScenarioError> {
 
 /// Refuse a scenario whose parts contradict one another; return the counts that its memory follows from.
 pub(crate) fn check(scenario: &Scenario) -> Result<Counts, ScenarioError> {
-    resolved(scenario, None).map(|resolved| Counts::of(scenario, &resolved))
+    check_and_resolve(scenario, None).map(|resolved| Counts::of(scenario, &resolved))
 }
 
 /// Refuse a scenario whose parts contradict one another; return what follows from it. `known` is what follows from a
 /// scenario that was checked, with what has to be made anew for this one.
-pub(crate) fn resolved(
+pub(crate) fn check_and_resolve(
     scenario: &Scenario,
     known: Option<(ResolvedScenario, Recheck)>,
 ) -> Result<ResolvedScenario, ScenarioError> {
     let draw = Draw { seed: scenario.seed, replication: 0 };
     let rest = |()| match known {
-        None | Some((_, Recheck::Ways)) => fabric(scenario, draw, None),
+        None | Some((_, Recheck::Ways)) => resolve(scenario, draw, None),
         Some((known, Recheck::Nothing)) => {
             #[cfg(test)]
             tests::assert_follows(scenario, draw, &known);
             Ok(known)
         }
-        Some(known) => fabric(scenario, draw, Some(known)),
+        Some(known) => resolve(scenario, draw, Some(known)),
     };
     times(scenario)
         .and_then(|()| arrivals(scenario))
@@ -73,11 +73,12 @@ impl Scenario {
     /// # Errors
     /// When something in it cannot work, which [`Scenario::parse`] rules out unless flows are drawn at random.
     pub fn resolve(&self, draw: Draw) -> Result<ResolvedScenario, ScenarioError> {
-        fabric(self, draw, None).map_err(|fault| error(self, fault))
+        resolve(self, draw, None).map_err(|fault| error(self, fault))
     }
 }
 
-fn fabric(
+/// Resolves the tables, and refuses what contradicts what follows from them.
+fn resolve(
     scenario: &Scenario,
     draw: Draw,
     known: Option<(ResolvedScenario, Recheck)>,

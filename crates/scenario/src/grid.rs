@@ -6,7 +6,8 @@
 
 use crate::threads;
 use crate::{
-    Assignment, Document, Recheck, ResolvedScenario, Scenario, ScenarioError, apply_read, reread, resolved, values,
+    Assignment, Document, Recheck, ResolvedScenario, Scenario, ScenarioError, apply_read, check_and_resolve,
+    read_unchecked, reread,
 };
 use std::collections::HashMap;
 use std::ops::{AddAssign, Range};
@@ -155,7 +156,7 @@ impl Grid {
     /// Returns what has to be made anew where nothing but the value of an axis differs.
     fn cost(&self, axis: usize) -> Recheck {
         let mut at = vec![0; self.axes.len()];
-        let first = self.document(&at).and_then(|document| values(&document).ok());
+        let first = self.document(&at).and_then(|document| read_unchecked(&document).ok());
         let Some(first) = first.filter(|_| self.axes[axis].texts.len() > 1) else { return Recheck::Network };
         at[axis] = 1;
         let second = self.document(&at).and_then(|document| reread(first, &document, &[&self.axes[axis].section]).ok());
@@ -188,7 +189,7 @@ impl Grid {
     fn following(&self, at: &[usize], known: Option<Known>, networks: &mut usize) -> Option<Known> {
         let document = self.document(at)?;
         let (scenario, known) = match known {
-            None => (values(&document).ok()?, None),
+            None => (read_unchecked(&document).ok()?, None),
             Some(Known { at: before, scenario, resolved }) => {
                 let differs = |axis: &usize| before[*axis] != at[*axis];
                 let sections: Vec<&str> = (0..at.len()).filter(differs).map(|axis| &*self.axes[axis].section).collect();
@@ -197,7 +198,7 @@ impl Grid {
             }
         };
         *networks += usize::from(known.as_ref().is_none_or(|(_, recheck)| *recheck == Recheck::Network));
-        let resolved = resolved(&scenario, known).ok()?;
+        let resolved = check_and_resolve(&scenario, known).ok()?;
         Some(Known { at: at.to_vec(), scenario, resolved })
     }
 

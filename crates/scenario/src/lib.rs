@@ -86,10 +86,10 @@ mod warning;
 mod watchdog;
 mod wred;
 
-pub(crate) use check::resolved;
+pub(crate) use check::check_and_resolve;
 pub(crate) use document::Document;
 pub(crate) use overrides::{Assignment, apply_read};
-pub(crate) use read::{reread, values};
+pub(crate) use read::{read_unchecked, reread};
 pub(crate) use recheck::Recheck;
 
 pub use arrivals::{
@@ -141,7 +141,7 @@ impl Scenario {
     /// # Errors
     /// When the text is no TOML, has a key or a value no scenario has, or cannot work.
     pub fn parse(text: &str, name: &str) -> Result<Scenario, ScenarioError> {
-        read::read(Arc::new(Document::from_toml(text, name)?))
+        read::read_and_check(Arc::new(Document::from_toml(text, name)?))
     }
 
     /// As [`Scenario::parse`], from the octets of a file.
@@ -170,7 +170,7 @@ impl Scenario {
     /// # Errors
     /// As [`Scenario::parse`]; positions are keys instead of lines.
     pub fn from_json(text: &str, name: &str) -> Result<Scenario, ScenarioError> {
-        read::read(Arc::new(Document::from_json(text, name)?))
+        read::read_and_check(Arc::new(Document::from_json(text, name)?))
     }
 
     /// Returns what the scenario was made from, overrides applied and no default filled in, as the name of its file and
@@ -190,7 +190,7 @@ impl Scenario {
     /// When an assignment names nothing, has a bad value, or gives a scenario that cannot work.
     pub fn with_overrides<S: AsRef<str>>(&self, assignments: &[S]) -> Result<Scenario, ScenarioError> {
         let name = self.name.clone();
-        Ok(Scenario { name, ..read::read(self.changed(assignments)?)? })
+        Ok(Scenario { name, ..read::read_and_check(self.changed(assignments)?)? })
     }
 
     /// Returns the text it was read from, with assignments applied.

@@ -34,15 +34,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Reads and checks a whole document.
-pub(crate) fn read(document: Arc<Document>) -> Result<Scenario, ScenarioError> {
-    let mut scenario = values(&document)?;
+pub(crate) fn read_and_check(document: Arc<Document>) -> Result<Scenario, ScenarioError> {
+    let mut scenario = read_unchecked(&document)?;
     scenario.counts = check::check(&scenario)?;
     scenario.hotspots.sort_by_key(|hotspot| hotspot.from);
     Ok(scenario)
 }
 
 /// Reads a whole document and checks each value by itself.
-pub(crate) fn values(document: &Arc<Document>) -> Result<Scenario, ScenarioError> {
+pub(crate) fn read_unchecked(document: &Arc<Document>) -> Result<Scenario, ScenarioError> {
     let mut scenario = Reader { document }.scenario(document)?;
     check::load(&mut scenario)?;
     Ok(scenario)
