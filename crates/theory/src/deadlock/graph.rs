@@ -5,18 +5,18 @@ use std::collections::VecDeque;
 
 ids! {
     /// A buffer, by its position among those of a graph.
-    struct Place;
+    struct NodeIndex;
 }
 
 /// Which buffer waits for which.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Graph<B> {
     /// Buffers in order.
-    nodes: IdVec<Place, B>,
+    nodes: IdVec<NodeIndex, B>,
     /// Edges in order.
-    edges: Vec<(Place, Place)>,
+    edges: Vec<(NodeIndex, NodeIndex)>,
     /// Where the edges of each node begin, and where those of the last end.
-    starts: IdVec<Place, usize>,
+    starts: IdVec<NodeIndex, usize>,
 }
 
 impl<B: Copy + Ord> Graph<B> {
@@ -27,8 +27,8 @@ impl<B: Copy + Ord> Graph<B> {
         let mut nodes: Vec<B> = listed.iter().flat_map(|(from, to)| [*from, *to]).collect();
         nodes.sort_unstable();
         nodes.dedup();
-        let index = |node: B| Place::at(nodes.partition_point(|each| *each < node));
-        let edges: Vec<(Place, Place)> = listed.iter().map(|(from, to)| (index(*from), index(*to))).collect();
+        let index = |node: B| NodeIndex::at(nodes.partition_point(|each| *each < node));
+        let edges: Vec<(NodeIndex, NodeIndex)> = listed.iter().map(|(from, to)| (index(*from), index(*to))).collect();
         let starts = (0..=nodes.len()).map(|node| edges.partition_point(|edge| edge.0.position() < node)).collect();
         Graph { nodes: nodes.into(), edges, starts }
     }
@@ -43,17 +43,17 @@ impl<B: Copy + Ord> Graph<B> {
         &self.nodes
     }
 
-    fn next(&self, node: Place) -> &[(Place, Place)] {
-        &self.edges[self.starts[node]..self.starts[Place::new(node.number() + 1)]]
+    fn next(&self, node: NodeIndex) -> &[(NodeIndex, NodeIndex)] {
+        &self.edges[self.starts[node]..self.starts[NodeIndex::new(node.number() + 1)]]
     }
 
     /// The part of the graph that circles are made of: for each strongly connected component with an edge in it, the
     /// edges within it. Components are in the order of their least buffer.
     pub(super) fn components(&self) -> Vec<Graph<B>> {
         let component = self.component_of_each();
-        let of = |node: Place| component[node];
+        let of = |node: NodeIndex| component[node];
         // There are no more components than nodes.
-        let mut inner: IdVec<Place, Vec<(B, B)>> = IdVec::for_each_of(&self.nodes, Vec::new());
+        let mut inner: IdVec<NodeIndex, Vec<(B, B)>> = IdVec::for_each_of(&self.nodes, Vec::new());
         for (edge, named) in self.edges.iter().zip(self.edges()).filter(|(edge, _)| of(edge.0) == of(edge.1)) {
             inner[of(edge.0)].push(named);
         }
@@ -63,18 +63,18 @@ impl<B: Copy + Ord> Graph<B> {
     }
 
     /// For each node the number of its strongly connected component (Tarjan, SIAM J. Comput. 1972), without recursion.
-    fn component_of_each(&self) -> IdVec<Place, Place> {
-        const NONE: Place = Place::MAX;
+    fn component_of_each(&self) -> IdVec<NodeIndex, NodeIndex> {
+        const NONE: NodeIndex = NodeIndex::MAX;
         let mut order = IdVec::for_each_of(&self.nodes, u32::MAX);
         let mut low = order.clone();
         let mut component = IdVec::for_each_of(&self.nodes, NONE);
         let (mut visited, mut components) = (0, 0);
-        let mut open: Vec<Place> = Vec::new();
+        let mut open: Vec<NodeIndex> = Vec::new();
         for root in self.nodes.ids() {
             if order[root] != u32::MAX {
                 continue;
             }
-            let mut calls: Vec<(Place, usize)> = vec![(root, 0)];
+            let mut calls: Vec<(NodeIndex, usize)> = vec![(root, 0)];
             while let Some((node, done)) = calls.last_mut() {
                 let at = *node;
                 if *done == 0 && order[at] == u32::MAX {
@@ -99,7 +99,7 @@ impl<B: Copy + Ord> Graph<B> {
                 }
                 if low[at] == order[at] {
                     while let Some(last) = open.pop() {
-                        component[last] = Place::new(components);
+                        component[last] = NodeIndex::new(components);
                         if last == node {
                             break;
                         }
@@ -114,7 +114,7 @@ impl<B: Copy + Ord> Graph<B> {
     /// A shortest circle: buffers, each of which waits for the next and the last for the first. Of several the one from
     /// the least buffer on. `None` without a circle.
     pub(super) fn shortest_circle(&self) -> Option<Vec<B>> {
-        let mut best: Option<Vec<Place>> = None;
+        let mut best: Option<Vec<NodeIndex>> = None;
         for start in self.nodes.ids() {
             let most = best.as_ref().map_or(usize::MAX, Vec::len);
             if let Some(circle) = self.circle_through(start, most) {
@@ -128,8 +128,8 @@ impl<B: Copy + Ord> Graph<B> {
     }
 
     /// A shortest circle through a node, if it has fewer than `most` nodes.
-    fn circle_through(&self, start: Place, most: usize) -> Option<Vec<Place>> {
-        let mut before: IdVec<Place, Option<Place>> = IdVec::for_each_of(&self.nodes, None);
+    fn circle_through(&self, start: NodeIndex, most: usize) -> Option<Vec<NodeIndex>> {
+        let mut before: IdVec<NodeIndex, Option<NodeIndex>> = IdVec::for_each_of(&self.nodes, None);
         let mut far = IdVec::for_each_of(&self.nodes, 0usize);
         let mut queue = VecDeque::from([start]);
         while let Some(node) = queue.pop_front() {
