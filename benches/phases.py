@@ -34,30 +34,33 @@ RUNS = {
 }
 PHASES = {
     "pending events": r"sim/src/wheel\.rs",
-    "dispatch": r"sim/src/(ids|engine/(mod|schedule|stepping|changes|by_traffic))\.rs",
+    "dispatch": r"sim/src/(ids|engine/(mod|schedule|stepping|changes|effects))\.rs",
     "sources, limiters": (
-        r"sim/src/(engine/(sending|lazy|passing|replaying)|source|replay|rate_limiter|adapter|sender)\.rs"
-        r"|schemes/src/driver/"
+        r"sim/src/(source|replay|rate_limiter|adapter|sender|engine/shortcuts/(mod|on_demand|own_links)"
+        r"|engine/senders/(mod|serving|releasing|on_demand|feeding))\.rs|schemes/src/driver/"
     ),
     "ports, links": (
-        r"sim/src/(engine/(adaptive|arriving|hop|enqueueing|network|domain|failures|losses|trimming)|port|frame|path_choice|reps|wred)"
-        r"\.rs"
+        r"sim/src/(port|frame|path|path_choice|reps|wred|engine/(arriving|routing)"
+        r"|engine/network/(mod|adaptive|arriving|queueing|kinds|routes|domain|failures|points)"
+        r"|engine/(shortcuts|network)/(counting_sinks|ignored_departures))\.rs"
     ),
     "priority queues": (
-        r"sim/src/(engine/(starting|transmission|scheduling)|priority_queues|deficit_round_robin|heads_share)\.rs"
+        r"sim/src/(priority_queues|deficit_round_robin|heads_share|engine/shortcuts/computed_departures"
+        r"|engine/network/(starting|transmission|scheduling))\.rs"
     ),
     "pauses, input buffers": (
-        r"sim/src/(engine/(pausing|pause_effect|deadlock|freeing|input_accounting|shared_memory|watching)|input_buffer"
-        r"|shared_buffer|watchdog)\.rs"
+        r"sim/src/(input_buffer|shared_buffer|watchdog|engine/shortcuts/allowances"
+        r"|engine/network/(pausing|deadlock|freeing|admitting|shared_memory|watching))\.rs"
     ),
     "TCP, RoCE": (
-        r"sim/src/(tcp/|roce/|connection|queue_pair|packets|arrived|engine/(transport|queue_pairs|messages|dependencies))"
+        r"sim/src/(tcp/|roce/|connection|queue_pair|packets|arrived|engine/(transport|dependencies|granting)"
+        r"|engine/senders/(queue_pairs|connections|messages))"
     ),
-    "signals": r"sim/src/engine/(signals|signalling|control_frames|probing)\.rs",
+    "signals": r"sim/src/engine/signalling\.rs",
     "schemes": r"crates/schemes/",
     "records": (
-        r"sim/src/(recorder|trace|audit|departure|engine/(recording|sampling|finish|ending|capturing))\.rs"
-        r"|crates/(lab|scenario|network|traffic)/"
+        r"sim/src/(recorder|trace|audit|departure|engine/(recording|periodic|finish|ending|capturing)"
+        r"|engine/network/(audit|captured|state|in_tests))\.rs|crates/(lab|scenario|network|traffic)/"
     ),
     "units": r"crates/units/",
     "standard library": r"/library/|rustc/",

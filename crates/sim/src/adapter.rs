@@ -1,12 +1,14 @@
 //! Adapters: serve the flows of a host in turn.
 
-use crate::ids::{FlowId, PortId};
+use crate::ids::{FlowId, PortId, QueuesId};
 use std::collections::VecDeque;
 
 /// Serves the flows that share a host's link: highest class first, round robin within a class.
 #[derive(Debug)]
 pub(crate) struct Adapter {
     pub(crate) port: PortId,
+    /// The priority queues of that port, if it has some.
+    pub(crate) behind: Option<QueuesId>,
     /// How many flows it serves.
     pub(crate) flows: u32,
     queues: [VecDeque<FlowId>; 8],
@@ -15,8 +17,8 @@ pub(crate) struct Adapter {
 }
 
 impl Adapter {
-    pub(crate) fn new(port: PortId) -> Adapter {
-        Adapter { port, flows: 0, queues: Default::default(), ready: 0 }
+    pub(crate) fn new(port: PortId, behind: Option<QueuesId>) -> Adapter {
+        Adapter { port, behind, flows: 0, queues: Default::default(), ready: 0 }
     }
 
     /// Appends a flow whose limiter has released a frame.
@@ -43,7 +45,7 @@ mod tests {
 
     #[test]
     fn the_highest_class_goes_first_and_flows_in_turn() {
-        let mut adapter = Adapter::new(PortId::new(0));
+        let mut adapter = Adapter::new(PortId::new(0), None);
         for (class, flow) in [(0, 1), (0, 2), (5, 3), (0, 4)] {
             adapter.enqueue(class, FlowId::new(flow));
         }

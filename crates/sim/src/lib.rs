@@ -36,6 +36,7 @@ mod heads_share;
 mod ids;
 pub mod input_buffer;
 mod packets;
+mod path;
 mod path_choice;
 pub mod plan;
 pub mod port;

@@ -79,6 +79,8 @@ pub(crate) struct PriorityQueues {
     pub(crate) ends: u64,
     /// The adapter whose flows it serves.
     pub(crate) adapter: Option<AdapterId>,
+    /// The classes of which a flow waits there, a bit each.
+    pub(crate) at_adapter: u8,
     /// Pause frames on the wire, and when they take effect, ps.
     pub(crate) pauses_in_flight: VecDeque<(u64, PauseFrame)>,
     /// The link's own rate, which quanta are counted in.
@@ -165,6 +167,7 @@ impl PriorityQueues {
             transmitting: Transmitting::Nothing,
             ends: 0,
             adapter: None,
+            at_adapter: 0,
             pauses_in_flight: VecDeque::new(),
             link,
             pause_delay: 0,

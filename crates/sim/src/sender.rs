@@ -5,7 +5,6 @@ use crate::ids::{AdapterId, FlowId, Id, LimiterId, PathId, PortId};
 use crate::packets::{PacketRecord, Packets};
 use crate::path_choice::PathChooser;
 use crate::plan::{FlowPlan, Plan};
-use crate::port::Port;
 use crate::rate_limiter::RateLimiter;
 use crate::source::Source;
 use qcnlab_schemes::{CpId, Dice, Purpose, Stamp};
@@ -71,11 +70,11 @@ impl Sender {
         }
     }
 
-    /// When a flow that is alone on its link sends next: a frame is ready, the pacer releases it, and the link is free.
+    /// When a flow that is alone on its link sends next: a frame is ready, the pacer releases it, and the link is `free`.
     #[inline(always)]
-    pub(crate) fn next_release(&self, now: Instant, limiter: &RateLimiter, port: &Port) -> Option<Instant> {
+    pub(crate) fn next_release(&self, now: Instant, limiter: &RateLimiter, free: Instant) -> Option<Instant> {
         let ready = self.source.next_ready(now, self.stop)?;
-        Some(ready.max(limiter.driver.pacer.next()).max(port.next_start()).max(now))
+        Some(ready.max(limiter.driver.pacer.next()).max(free).max(now))
     }
 
     /// Builds the next frame of a source other than a queue pair, which passes the limiter now.

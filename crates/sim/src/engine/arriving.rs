@@ -1,65 +1,52 @@
 //! A frame's hop: off a link, through its input buffer, and on to the next queue or to whom it is for.
 
 use super::Engine;
-use super::network::Path;
-use super::recording::Counted;
-use super::schedule::Event;
+use super::effects::Counted;
+use super::network::{Admission, Arriving, Onward};
 use super::signalling::ControlFrame;
 use crate::frame::{Frame, flag};
-use crate::ids::{FlowId, PortId};
-use crate::port::{FarEnd, Mode};
-use crate::source::Source;
-use qcnlab_schemes::{Delivered, NotificationPoint};
+use crate::ids::{FlowId, PortId, QueuesId};
+use crate::path::Path;
+use qcnlab_schemes::{Delivered, NotificationPoint, Probe};
 use qcnlab_units::{Bytes, Instant};
 
 impl Engine {
     /// The oldest frame on a link reaches its far end.
     #[inline]
     pub(super) fn arrive(&mut self, now: Instant, id: PortId) {
-        let mut port = &mut self.network.ports[id];
-        if port.minds_arrivals() {
-            self.network.update_queue(now, id);
-            port = &mut self.network.ports[id];
+        let (arriving, lazy_sender) = self.network.take_arrived(now, id, &mut self.schedule);
+        match arriving {
+            Arriving::Frame { frame, left, admitted } => {
+                if let Some(flow) = lazy_sender {
+                    self.schedule_on_demand(flow);
+                }
+                self.arrived(now, id, frame, left, admitted);
+            }
+            Arriving::Unsent(flow) => {
+                let (frame, left, admitted) = self.cross_empty_link(now, id, flow);
+                self.arrived(now, id, frame, left, admitted);
+            }
         }
-        if let Mode::Lazy(lazy) = port.mode()
-            && port.ring().is_empty()
-        {
-            let mut frame = self.cross_empty_link(now, id, lazy.sender);
-            let port = &mut self.network.ports[id];
-            let left = now.ps() - port.delay().ps();
-            let admitted = port.admit_unseen(&mut frame);
-            return self.arrived(now, id, frame, left, admitted);
-        }
-        let mut frame = port.take_arrived();
-        frame.clear(flag::BUFFERED);
-        let left = now.ps() - port.delay().ps();
-        let admitted = port.admit_unseen(&mut frame);
-        if let Some(next) = port.next_arrival() {
-            self.schedule.set(Event::Arrival(id), next);
-        } else if let Some(flow) = port.lazy_sender() {
-            self.schedule_lazy_arrival(flow);
-        }
-        self.arrived(now, id, frame, left, admitted);
     }
 
     /// A frame that left a port at `left` is at the far end of its link, which has admitted it without a look or not yet.
     #[inline(always)]
     fn arrived(&mut self, now: Instant, id: PortId, mut frame: Frame, left: u64, admitted: bool) {
         if !admitted {
-            match self.admit_or_defend(now, id, frame) {
-                Some(admitted) => frame = admitted,
-                None => return,
+            match self.network.admit_or_defend(now, id, frame, &mut self.schedule) {
+                Admission::Admitted(behind) => frame = behind,
+                Admission::Discarded { frame, behind } => return self.discarded(now, id, frame, behind),
             }
         }
         if frame.is(flag::CONTROL) {
             return self.control_arrived(now, frame);
         }
-        let path = self.network.routes.paths[frame.path()];
-        if let Some(next) = self.network.routes.move_on(&path, &mut frame) {
-            return self.forward(now, next, frame);
-        }
+        let (path, frame) = match self.network.move_on(frame) {
+            Onward::Port(next, frame) => return self.forward(now, next, frame),
+            Onward::There(path, frame) => (path, frame),
+        };
         if frame.is(flag::REVERSE) {
-            return self.came_back(now, &path, frame);
+            return self.came_back(now, frame);
         }
         if self.recording.deliver(now, &path, left, frame.octets()) {
             self.run_end.close_flow(now);
@@ -69,68 +56,41 @@ impl Engine {
         }
     }
 
-    /// A frame is at the far end of a defended link, or of one whose input buffer has no allowance left for it; `None` if
-    /// that discards it.
+    /// A node's memory has no room for a frame that came over the link of a port: it is lost, or cut, and the congestion
+    /// point that it was on its way to is shown it.
     #[inline(never)]
-    fn admit_or_defend(&mut self, now: Instant, id: PortId, mut frame: Frame) -> Option<Frame> {
-        let far_end = self.network.ports[id].far_end();
-        let admitted = match far_end {
-            FarEnd::Buffer(input) | FarEnd::DefendedBuffer(input) => self.admit(now, id, input, &mut frame),
-            FarEnd::Node | FarEnd::Defended | FarEnd::CountingSink => true,
-        };
-        if far_end.is_defended() {
-            frame = self.cross_defence(id, frame);
-        }
-        if admitted {
-            return Some(frame);
-        }
-        self.show_discarded(now, frame);
-        None
-    }
-
-    /// Shows a frame that a full input memory discarded to the congestion point of the queue that it was on its way to.
-    #[cold]
-    fn show_discarded(&mut self, now: Instant, mut frame: Frame) {
+    fn discarded(&mut self, now: Instant, id: PortId, frame: Frame, behind: Frame) {
         if frame.is(flag::NOT_DATA) {
-            return;
+            self.lose_control(frame);
+        } else {
+            let mut onward = frame;
+            onward.advance_hop();
+            let cut = self.network.cut_on_the_way(&onward);
+            if !self.trim(now, id, cut, &onward) {
+                self.lose_data(now, id, &frame);
+            }
         }
-        let path = self.network.routes.paths[frame.path()];
-        frame.advance_hop();
-        if frame.hop() >= path.len {
-            return;
-        }
-        let next = self.network.routes.ports[(path.start + u32::from(frame.hop())) as usize];
-        let cp = match self.network.ports[next].mode() {
-            Mode::Fifo(fifo) => fifo.cp,
-            Mode::Queues(queues) => self.network.queues[queues].of_class(frame.class()).cp,
-            Mode::Plain | Mode::Alone(_) | Mode::Lazy(_) => None,
-        };
-        if let Some(cp) = cp
-            && !self.counts_only(cp, &frame, false)
-        {
-            self.network.update_queue(now, next);
-            let len = match self.network.ports[next].mode() {
-                Mode::Queues(queues) => Bytes::new(self.network.queues[queues].of_class(frame.class()).octets),
-                _ => self.network.ports[next].queue_len(),
-            };
-            self.show_arrival(now, next, cp, frame, len, false);
+        if let Some((port, signal)) = self.network.show_discarded(now, behind) {
+            let mut onward = behind;
+            onward.advance_hop();
+            self.send_signal(now, port, onward, signal);
         }
     }
 
     /// An acknowledgement, or a control frame that travels in reverse, has reached its host.
     #[inline(never)]
-    fn came_back(&mut self, now: Instant, path: &Path, frame: Frame) {
-        self.network.nodes[path.source].control_received += frame.octets();
-        if frame.is(flag::BUFFERED) {
-            self.free(now, &frame);
-        }
+    fn came_back(&mut self, now: Instant, frame: Frame) {
+        let flow = self.network.end_at_source(&frame);
+        self.free(now, &frame);
         if !frame.is(flag::ACK) {
             return self.control_received(now, frame);
         }
         self.recording.count(Counted::AckHeard);
-        match self.senders.flows[path.flow].source {
-            Source::Roce(_) => self.packet_acknowledged(now, path.flow, frame.packet()),
-            _ => self.ack_received(now, path.flow, frame.tag()),
+        if self.senders.is_pair(flow) {
+            self.packet_acknowledged(now, flow, frame.packet());
+        } else {
+            self.senders.segments_acknowledged(now, flow, frame.tag());
+            self.send_segments(now, flow);
         }
     }
 
@@ -138,21 +98,16 @@ impl Engine {
     fn control_arrived(&mut self, now: Instant, mut frame: Frame) {
         if frame.is(flag::REVERSE) {
             frame.reverse_hop();
-            if frame.hop() == 0 {
-                let path = self.network.routes.paths[frame.path()];
-                return self.came_back(now, &path, frame);
-            }
-            return self.forward_reverse(now, frame);
+            return if frame.hop() == 0 { self.came_back(now, frame) } else { self.forward_reverse(now, frame) };
         }
         frame.advance_hop();
-        if frame.hop() < self.network.routes.paths[frame.path()].len {
+        if frame.hop() < self.network.path(frame.path()).len {
             return match self.signalling.carried(&frame) {
-                ControlFrame::Head(_) => self.forward_head(now, frame),
+                ControlFrame::Head(_) => self.forward_control(now, self.network.port_ahead(&frame), frame),
                 _ => self.forward_probe(now, frame),
             };
         }
-        let host = self.network.links[self.network.routes.last_port(frame.path())].to;
-        self.network.nodes[host].control_received += frame.octets();
+        self.network.end_at_destination(&frame);
         match self.signalling.take(&frame) {
             ControlFrame::Probe(probe) => {
                 self.recording.count(Counted::ProbeEnded);
@@ -163,11 +118,20 @@ impl Engine {
         }
     }
 
+    /// A probe has reached its destination, which may answer.
+    fn probe_received(&mut self, now: Instant, frame: Frame, probe: &Probe) {
+        let Path { flow, len, .. } = *self.network.path(frame.path());
+        if let Some(signal) = self.signalling.notification_point(flow).and_then(|np| np.on_probe(now, probe)) {
+            let last = self.network.last_port(frame.path());
+            self.send_signal(now, last, frame.at_hop(len), signal);
+        }
+    }
+
     /// A data frame has reached its destination, which may answer.
     fn receive(&mut self, now: Instant, flow: FlowId, frame: Frame) {
-        let roce = frame.is(flag::SEGMENT) && matches!(self.senders.flows[flow].source, Source::Roce(_));
+        let packet = frame.is(flag::SEGMENT) && self.senders.is_pair(flow);
         if let Some(np) = self.signalling.notification_point(flow) {
-            let sent_at = if roce { self.network.packets.get(frame.packet()).sent_at } else { Instant::NEVER };
+            let sent_at = if packet { self.network.packets().get(frame.packet()).sent_at } else { Instant::NEVER };
             let delivered = Delivered {
                 size: Bytes::new(frame.octets()),
                 mark: frame.mark(),
@@ -175,14 +139,46 @@ impl Engine {
                 sent_at,
             };
             if let Some(signal) = np.on_frame(now, &delivered) {
-                let port = self.network.routes.last_port(frame.path());
+                let port = self.network.last_port(frame.path());
                 self.send_signal(now, port, frame, signal);
             }
         }
-        if roce {
+        if packet {
             self.packet_received(now, flow, frame);
         } else if frame.is(flag::SEGMENT) {
             self.segment_received(now, flow, frame);
+        }
+    }
+
+    /// A transmission ends, or a paused class may resume.
+    #[inline(always)]
+    pub(super) fn end_transmission(&mut self, now: Instant, queues: QueuesId) {
+        if let Some(port) = self.network.end_transmission(now, queues, &mut self.schedule) {
+            self.count_full_link(now, port);
+        }
+    }
+
+    /// The oldest pause frame that left by some priority queues takes effect at the other end of the link.
+    pub(super) fn apply_pause(&mut self, now: Instant, sender: QueuesId) {
+        let Some((port, frame)) = self.network.pause_arrives(now, sender, &mut self.schedule) else { return };
+        if let Some(flow) = self.network.lazy_sender(port) {
+            self.send_on_demand(now, flow);
+        }
+        if !self.network.take_pause(now, port, frame, &mut self.effects) {
+            return;
+        }
+        if !self.effects.is_empty() {
+            self.follow_effects(now);
+        }
+        if self.senders.hear_pauses() {
+            for flow in self.senders.flows() {
+                if let Some(limiter) = self.senders.tell_paused(now, flow, port, frame) {
+                    self.rp_changed(now, limiter);
+                }
+            }
+        }
+        if let Some(flow) = self.network.after_pause(now, port, &mut self.schedule) {
+            self.link_changed(now, flow);
         }
     }
 }

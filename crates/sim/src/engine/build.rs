@@ -1,22 +1,21 @@
 //! From a plan to an engine at time zero.
 
-mod network;
-mod senders;
-
 use super::Engine;
-use super::adaptive::Adaptive;
 use super::changes::changes;
 use super::dependencies::Dependencies;
-use super::domain::Domain;
 use super::ending::RunEnd;
 use super::granting::Granting;
+use super::network::Network;
 use super::recording::Recording;
 use super::schedule::{Event, Schedule, Sizes, Spacing};
+use super::senders::Senders;
+use super::senders::{Outlet, ReplayFailed, SenderCounts};
+use super::shortcuts::{self, counting_sinks, on_demand, own_links};
 use super::signalling::Signalling;
+use super::{Ending, network, senders};
 use crate::ids::{FlowId, Id, IdVec, NodeId, PortId};
 use crate::plan::{Feedback, Plan, PortPlan, Ties, Traffic};
 use crate::rate_limiter::Materials;
-use crate::source::Source;
 use crate::wheel::Wheel;
 use qcnlab_schemes::registry::Config;
 use qcnlab_schemes::{Dice, Purpose};
@@ -34,83 +33,41 @@ impl Engine {
     /// When the plan names what is not there, or the end lies past [`Wheel::HORIZON`]: who builds plans checks that.
     pub fn new(plan: &Plan) -> Engine {
         assert!(plan.end.ps() < Wheel::HORIZON, "a run ends within two and a half simulated hours");
-        let (network, sinks) = network::network(plan);
+        let (mut network, sinks) = network::network(plan);
         let materials = Materials::of(plan);
-        let senders = senders::senders(plan, materials);
+        let mut senders = senders::senders(plan, materials);
         let check_every = if matches!(plan.scheme, Config::Foreign(_)) { CHECK_FOREIGN_EVERY } else { CHECK_EVERY };
+        let signalling = Signalling::new(plan, senders.counts().limiters, senders.lasting());
+        let uses = shortcuts::uses(plan);
+        counting_sinks::choose(plan, &uses, signalling.notifies(), &mut network);
+        on_demand::choose(plan, &uses, &mut network, &mut senders);
+        own_links::choose(plan, &uses, &mut network, &senders);
+        network.compute_departures(plan);
+        network.give_allowances();
+        network.find_all_ignored();
+        for (queues, adapter) in senders.add_adapters(|port| network.pausable(port)) {
+            network.add_adapter(queues, adapter);
+        }
+        let granting = Granting::new(plan, senders.materials(), |port| network.destination(port));
         let mut engine = Engine {
             schedule: Schedule::new(Sizes::default(), Spacing::default()),
-            signalling: Signalling::new(plan, &senders),
+            signalling,
             recording: Recording::new(plan, sinks, longest_last_link(plan)),
             network,
-            domain: plan.domain.as_ref().map(|domain| Box::new(Domain::new(domain))),
-            adaptive: Adaptive::new(plan),
-            dependencies: Dependencies::new(plan, &senders.materials),
-            granting: None,
+            dependencies: Dependencies::new(plan, senders.materials()),
+            granting,
             senders,
             changes: changes(plan),
             check_every,
             attend_every: check_every,
             capture: None,
             run_end: RunEnd::new(plan),
+            effects: Vec::new(),
         };
-        engine.granting = Granting::new(plan, &engine.senders.materials, &engine.network);
-        engine.find_defended(plan);
-        engine.choose_lazy(plan);
-        engine.choose_fifo(plan);
-        engine.network.ports.ids().for_each(|port| engine.network.find_ignored(port));
-        engine.add_adapters();
-        engine.schedule = engine.schedule_of(plan);
+        let granting = engine.granting.as_ref().map_or(0, |granting| granting.nodes());
+        engine.schedule = schedule_of(plan, &engine.network, &engine.senders, granting);
         engine.schedule_first();
         engine
-    }
-
-    /// Nothing pending. What decides between events of one instant is keyed by names, so that it does not depend on
-    /// the order in which a plan lists its ports and flows.
-    fn schedule_of(&self, plan: &Plan) -> Schedule {
-        let sizes = self.sizes(plan);
-        if plan.ties == Ties::PortOrder {
-            return Schedule::new(sizes, spacing(plan));
-        }
-        let key = |name: &str| Dice::new(plan.seed, plan.replication, name, Purpose::Order).below(u32::MAX);
-        let ports: IdVec<PortId, u32> = plan.ports.iter().map(|port| key(&port.name)).collect();
-        let flows: IdVec<FlowId, u32> = plan.flows.iter().map(|flow| key(&flow.name)).collect();
-        let granting = plan.nodes.iter().filter(|_| self.granting.is_some());
-        let nodes: IdVec<NodeId, u32> = granting.map(|node| key(&node.name)).collect();
-        Schedule::drawing(sizes, spacing(plan), |event| match event {
-            Event::TransmissionEnd(queues) | Event::PauseEffect(queues) => ports[self.network.queues[queues].port],
-            Event::Arrival(port) => ports[port],
-            Event::PauseRefresh(input) => ports[self.network.inputs[input].port],
-            Event::AdapterService(adapter) => ports[self.senders.adapters[adapter].port],
-            Event::SignalArrival(limiter) | Event::RpWake(limiter) | Event::Release(limiter) => {
-                flows[self.senders.limiters.first_flow(limiter)]
-            }
-            Event::TransportTimer(flow) | Event::SourceFrame(flow) => flows[flow],
-            Event::Grant(node) => nodes[node],
-            Event::GeneratorFrame(generator) => {
-                let generators = plan.generators.iter().map(|generator| &generator.name);
-                let mut names = generators.chain(plan.replays.iter().map(|replay| &replay.name));
-                key(names.nth(generator.number() as usize).unwrap_or_else(|| unreachable!("it is one of the plan's")))
-            }
-            Event::NetworkChange | Event::DeadlockCheck | Event::QueueSample | Event::RateSample => 0,
-        })
-    }
-
-    fn sizes(&self, plan: &Plan) -> Sizes {
-        let connections = plan.flows.iter().any(|flow| flow.traffic.acknowledged());
-        Sizes {
-            queues: self.network.queues.len(),
-            limiters: self.senders.limiters.len(),
-            signalled: if plan.feedback == Feedback::Ideal { self.senders.limiters.len() } else { 0 },
-            // As many as flows, if any flow is a connection.
-            connections: if connections { plan.flows.len() } else { 0 },
-            granting: self.granting.as_ref().map_or(0, |granting| granting.nodes()),
-            ports: self.network.ports.len(),
-            flows: self.senders.flows.len(),
-            generators: self.senders.generators.len() + self.senders.replays.len(),
-            adapters: self.senders.adapters.len(),
-            inputs: self.network.inputs.len(),
-        }
     }
 
     /// Sets the first event of everything that acts by itself.
@@ -118,41 +75,73 @@ impl Engine {
         if let Some((first, _)) = self.changes.front() {
             self.schedule.set(Event::NetworkChange, *first);
         }
-        for flow in self.senders.flows.ids() {
-            let sender = &self.senders.flows[flow];
-            if sender.lazy {
-                self.schedule_lazy_arrival(flow);
-                continue;
-            }
-            match &sender.source {
-                Source::Saturated { next, .. } if sender.adapter.is_none() => {
-                    self.schedule.set(Event::Release(sender.limiter), *next);
-                }
-                Source::Saturated { next, .. } | Source::Constant { next, .. } => {
-                    self.schedule.set(Event::SourceFrame(flow), *next);
-                }
-                Source::Fed { .. } | Source::Replayed(_) => {}
-                Source::Tcp(connection) => self.schedule.set(Event::SourceFrame(flow), connection.start),
-                // One that waits for others has no start yet, and so no event.
-                Source::Roce(_) | Source::Planned => self.schedule.set(Event::SourceFrame(flow), sender.start),
-                Source::Ended(_) => unreachable!("nothing has ended yet"),
+        for flow in self.senders.flows() {
+            if self.senders.outlet(flow) == Outlet::OnDemand {
+                self.schedule_on_demand(flow);
             }
         }
-        for (id, generator) in self.senders.generators.enumerate() {
-            if generator.next < generator.stop {
-                self.schedule.set(Event::GeneratorFrame(id), generator.next);
-            }
+        self.senders.schedule_first(&mut self.schedule);
+        if self.senders.schedule_replays(&mut self.schedule) == Err(ReplayFailed) {
+            self.run_end.end_now(Instant::ZERO, Ending::Time);
         }
-        self.schedule_replays();
         if self.recording.queue_every() > Span::ZERO {
             self.schedule.set(Event::QueueSample, Instant::ZERO);
         }
         if self.recording.rates_every() > Span::ZERO {
             self.schedule.set(Event::RateSample, Instant::ZERO);
         }
-        if self.network.inputs.iter().any(|input| input.pause.is_some()) {
+        if self.network.pauses() {
             self.schedule.set(Event::DeadlockCheck, Instant::ZERO + Engine::DEADLOCK_CHECK_EVERY);
         }
+    }
+}
+
+/// Nothing pending. What decides between events of one instant is keyed by names, so that it does not depend on
+/// the order in which a plan lists its ports and flows.
+fn schedule_of(plan: &Plan, network: &Network, senders: &Senders, granting: usize) -> Schedule {
+    let sizes = Sizes { granting, ..sizes(plan, network, senders) };
+    if plan.ties == Ties::PortOrder {
+        return Schedule::new(sizes, spacing(plan));
+    }
+    let key = |name: &str| Dice::new(plan.seed, plan.replication, name, Purpose::Order).below(u32::MAX);
+    let ports: IdVec<PortId, u32> = plan.ports.iter().map(|port| key(&port.name)).collect();
+    let flows: IdVec<FlowId, u32> = plan.flows.iter().map(|flow| key(&flow.name)).collect();
+    let nodes: IdVec<NodeId, u32> = plan.nodes.iter().take(granting).map(|node| key(&node.name)).collect();
+    Schedule::drawing(sizes, spacing(plan), |event| match event {
+        Event::TransmissionEnd(queues) | Event::PauseEffect(queues) => ports[network.port_of_queues(queues)],
+        Event::Arrival(port) => ports[port],
+        Event::PauseRefresh(input) => ports[network.port_of_input(input)],
+        Event::AdapterService(adapter) => ports[senders.adapter_port(adapter)],
+        Event::SignalArrival(limiter) | Event::RpWake(limiter) | Event::Release(limiter) => {
+            flows[senders.first_flow(limiter)]
+        }
+        Event::TransportTimer(flow) | Event::SourceFrame(flow) => flows[flow],
+        Event::Grant(node) => nodes[node],
+        Event::GeneratorFrame(generator) => {
+            let generators = plan.generators.iter().map(|generator| &generator.name);
+            let mut names = generators.chain(plan.replays.iter().map(|replay| &replay.name));
+            key(names.nth(generator.number() as usize).unwrap_or_else(|| unreachable!("it is one of the plan's")))
+        }
+        Event::NetworkChange | Event::DeadlockCheck | Event::QueueSample | Event::RateSample => 0,
+    })
+}
+
+fn sizes(plan: &Plan, network: &Network, senders: &Senders) -> Sizes {
+    let connections = plan.flows.iter().any(|flow| flow.traffic.acknowledged());
+    let [ports, queues, inputs] = network.counts();
+    let SenderCounts { limiters, adapters, generators } = senders.counts();
+    Sizes {
+        queues,
+        limiters,
+        signalled: if plan.feedback == Feedback::Ideal { limiters } else { 0 },
+        // As many as flows, if any flow is a connection.
+        connections: if connections { plan.flows.len() } else { 0 },
+        granting: 0,
+        ports,
+        flows: plan.flows.len(),
+        generators,
+        adapters,
+        inputs,
     }
 }
 

@@ -5,16 +5,15 @@
 //! wait until no earlier one can come. A run without capture pays nothing: the loop attends to captures where it
 //! attends to its control, and then at every event.
 
-use super::Engine;
+use super::network::{Network, PauseOnLink};
 use super::schedule::Event;
-use super::signalling::{ControlFrame, SignalOf};
+use super::senders::Senders;
+use super::signalling::{ControlFrame, SignalOf, Signalling};
 use crate::departure::{DataFacts, Departure, FrameFacts, SignalFacts};
 use crate::frame::{Frame, flag};
-use crate::ids::{FlowId, Id, IdVec, LimiterId, PortId, QueuesId};
+use crate::ids::{FlowId, Id, IdVec, PortId};
 use crate::packets::AckKind;
-use crate::priority_queues::PauseFrame;
-use crate::source::Source;
-use qcnlab_schemes::{EventKind, Signal};
+use qcnlab_schemes::Signal;
 use qcnlab_units::{Bytes, Instant};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -67,10 +66,104 @@ impl Ord for Waiting {
 }
 
 impl Capture {
+    /// Captures `ports`, by their index in the plan; its [`Events`](crate::Events) must be everywhere.
+    pub(super) fn new(ports: &[u32], network: &Network, senders: &Senders) -> Box<Capture> {
+        let mut captured: IdVec<PortId, bool> = (0..network.counts()[0]).map(|_| false).collect();
+        ports.iter().for_each(|port| captured[PortId::new(*port)] = true);
+        Box::new(Capture {
+            ports: captured,
+            numbers: senders.flows().map(|_| 0).collect(),
+            waiting: BinaryHeap::new(),
+            reported: 0,
+            lag: network.longest_lag().ps(),
+        })
+    }
+
+    /// Reports what is about to arrive, and hands out what is old enough.
+    pub(super) fn on_event(
+        &mut self,
+        now: Instant,
+        event: Event,
+        (network, senders, signalling): (&mut Network, &Senders, &Signalling),
+        sink: Sink<'_>,
+    ) -> ControlFlow<()> {
+        match event {
+            Event::Arrival(port) => {
+                let (left, frame) = network.frame_about_to_arrive(now, port, |flow| self.next_number(flow));
+                self.report_frame(left, port, || facts_of(frame, network, senders, signalling));
+            }
+            Event::PauseEffect(queues) => {
+                network.pause_about_to_arrive(queues).into_iter().for_each(|pause| self.report_pause(&pause));
+            }
+            _ => {}
+        }
+        self.hand_out(Instant::from_ps(now.ps().saturating_sub(self.lag)), sink)
+    }
+
+    /// At the end of the run: reports what is still on links, and hands everything out.
+    pub(super) fn on_end(
+        &mut self,
+        end: Instant,
+        (network, senders, signalling): (&mut Network, &Senders, &Signalling),
+        sink: Sink<'_>,
+    ) -> ControlFlow<()> {
+        for (port, left, frame) in network.frames_on_links(end, |flow| self.next_number(flow)) {
+            self.report_frame(left, port, || facts_of(frame, network, senders, signalling));
+        }
+        network.pauses_on_links().for_each(|pause| self.report_pause(&pause));
+        self.hand_out(end, sink)
+    }
+
+    /// A signal of ideal feedback about `flow` starts at `port` now and reaches its host at `heard_at`, whose port is `host`.
+    #[cold]
+    pub(super) fn on_ideal(
+        &mut self,
+        (now, heard_at): (Instant, Instant),
+        (port, host): (PortId, PortId),
+        flow: FlowId,
+        sampled: &Frame,
+        signal: Signal,
+    ) {
+        let sampled = data_facts(flow, sampled);
+        let facts = SignalFacts { signal, sampled, sampled_at: port.number(), carried: None, heard: false };
+        self.report_frame(now, port, || FrameFacts::Signal(facts));
+        self.report_frame(heard_at, host, || FrameFacts::Signal(SignalFacts { heard: true, ..facts }));
+    }
+
+    /// A signal about `flow` that travelled as `frame` has reached its host, whose port is `host`.
+    #[cold]
+    pub(super) fn on_heard(&mut self, now: Instant, host: PortId, flow: FlowId, frame: &Frame, of: SignalOf) {
+        let SignalOf { signal, sampled, sampled_at } = of;
+        let sampled = data_facts(flow, &sampled);
+        let carried = Some((Bytes::new(frame.octets()), frame.class()));
+        let facts = SignalFacts { signal, sampled, sampled_at: sampled_at.number(), carried, heard: true };
+        self.report_frame(now, host, || FrameFacts::Signal(facts));
+    }
+
     fn report(&mut self, at: Instant, port: PortId, frame: FrameFacts) {
         self.reported += 1;
         let departure = Departure { at, port: port.number(), frame };
         self.waiting.push(Reverse(Waiting { departure, order: self.reported }));
+    }
+
+    /// The number of the next frame of a flow that leaves its first port.
+    fn next_number(&mut self, flow: FlowId) -> u32 {
+        let number = &mut self.numbers[flow];
+        *number = number.wrapping_add(1);
+        number.wrapping_sub(1)
+    }
+
+    /// Reports a frame, if its port is captured.
+    fn report_frame(&mut self, at: Instant, port: PortId, facts: impl FnOnce() -> FrameFacts) {
+        if self.ports[port] {
+            self.report(at, port, facts());
+        }
+    }
+
+    fn report_pause(&mut self, on_link: &PauseOnLink) {
+        let PauseOnLink { port, left, pause } = on_link;
+        let classes = (pause.classes != u8::MAX).then_some(pause.classes);
+        self.report_frame(*left, *port, || FrameFacts::Pause { classes, quanta: pause.quanta });
     }
 
     /// Hands out what left before `until`.
@@ -85,179 +178,36 @@ impl Capture {
     }
 }
 
-impl Engine {
-    /// Captures `ports`, by their index in the plan; its [`Events`](crate::Events) must be everywhere.
-    pub(super) fn start_capture(&mut self, ports: &[u32]) {
-        let mut captured: IdVec<PortId, bool> = self.network.ports.iter().map(|_| false).collect();
-        ports.iter().for_each(|port| captured[PortId::new(*port)] = true);
-        let delays = self.network.ports.iter().map(|port| port.delay().ps());
-        let pauses = self.network.queues.iter().map(|queues| queues.pause_delay);
-        self.capture = Some(Box::new(Capture {
-            ports: captured,
-            numbers: self.senders.flows.iter().map(|_| 0).collect(),
-            waiting: BinaryHeap::new(),
-            reported: 0,
-            lag: delays.chain(pauses).max().unwrap_or(0),
-        }));
-        self.attend_every = 1;
+/// What a captured frame says.
+fn facts_of(frame: Frame, network: &Network, senders: &Senders, signalling: &Signalling) -> FrameFacts {
+    let of = network.flow_of(&frame);
+    let mut flow = data_facts(of, &frame);
+    let (mut negative, mut echo) = (false, false);
+    if frame.is(flag::SEGMENT | flag::ACK) && senders.is_pair(of) {
+        let packet = network.packets().get(frame.packet());
+        flow.number = if frame.is(flag::ACK) { packet.expected } else { packet.number };
+        negative = packet.kind != AckKind::Positive;
+        echo = frame.is(flag::ACK) && packet.marked > 0 && senders.hears_acknowledgements(of);
     }
-
-    /// Reports what is about to arrive, and hands out what is old enough.
-    pub(super) fn capture_event(&mut self, now: Instant, event: Event, sink: Sink<'_>) -> ControlFlow<()> {
-        match event {
-            Event::Arrival(port) => self.capture_arrival(now, port),
-            Event::PauseEffect(queues) => {
-                if let Some((takes_effect, pause)) = self.network.queues[queues].pauses_in_flight.front().copied() {
-                    self.capture_pause(queues, takes_effect, pause);
-                }
-            }
-            _ => {}
-        }
-        let Some(capture) = &mut self.capture else { return ControlFlow::Continue(()) };
-        capture.hand_out(Instant::from_ps(now.ps().saturating_sub(capture.lag)), sink)
+    if frame.is(flag::ACK) {
+        return FrameFacts::Ack { flow, negative, echo };
     }
-
-    /// At the end of the run: reports what is still on links, and hands everything out.
-    pub(super) fn capture_rest(&mut self, sink: Sink<'_>) -> ControlFlow<()> {
-        if self.capture.is_none() {
-            return ControlFlow::Continue(());
-        }
-        for port in self.network.ports.ids() {
-            self.network.update_queue(self.run_end.at(), port);
-            for position in 0..self.network.ports[port].on_the_wire().count() {
-                self.capture_frame(port, position as u32);
-            }
-        }
-        for queues in self.network.queues.ids() {
-            for position in 0..self.network.queues[queues].pauses_in_flight.len() {
-                let (takes_effect, pause) = self.network.queues[queues].pauses_in_flight[position];
-                self.capture_pause(queues, takes_effect, pause);
-            }
-        }
-        let end = self.run_end.at();
-        self.capture.as_mut().map_or(ControlFlow::Continue(()), |capture| capture.hand_out(end, sink))
+    if !frame.is(flag::CONTROL) {
+        return FrameFacts::Data(flow);
     }
-
-    fn capture_arrival(&mut self, now: Instant, port: PortId) {
-        if self.network.ports[port].observes_departures() {
-            self.network.update_queue(now, port);
+    match *signalling.carried(&frame) {
+        ControlFrame::Head(packet) => {
+            let number = network.packets().get(packet).number;
+            FrameFacts::Data(DataFacts { number, segment: true, ..flow })
         }
-        self.capture_frame(port, 0);
-    }
-
-    /// Reports the frame at this position of a link, from the oldest; on its flow's first link, numbers it.
-    fn capture_frame(&mut self, id: PortId, position: u32) {
-        let Some(capture) = &mut self.capture else { return };
-        let port = &mut self.network.ports[id];
-        let slot = port.ring().head().wrapping_add(position);
-        let left = Instant::from_ps(port.ring().at(slot).arrival - port.delay().ps());
-        let frame = port.ring_mut().at_mut(slot);
-        if frame.hop() == 0 && !frame.is(flag::SEGMENT | flag::NOT_DATA) {
-            let number = &mut capture.numbers[self.network.routes.paths[frame.path()].flow];
-            frame.set_tag(*number);
-            *number = number.wrapping_add(1);
-        }
-        if capture.ports[id] {
-            let mut frame = *frame;
-            if let Some(domain) = &self.domain {
-                domain.ports[id].untag(&mut frame);
-            }
-            let facts = self.facts_of(frame);
-            if let Some(capture) = &mut self.capture {
-                capture.report(left, id, facts);
-            }
-        }
-    }
-
-    fn capture_pause(&mut self, id: QueuesId, takes_effect: u64, pause: PauseFrame) {
-        let queues = &self.network.queues[id];
-        let Some(capture) = self.capture.as_mut().filter(|capture| capture.ports[queues.port]) else { return };
-        let classes = (pause.classes != u8::MAX).then_some(pause.classes);
-        let facts = FrameFacts::Pause { classes, quanta: pause.quanta };
-        capture.report(Instant::from_ps(takes_effect - queues.pause_delay), queues.port, facts);
-    }
-
-    fn facts_of(&self, frame: Frame) -> FrameFacts {
-        let mut flow = data_facts(self.network.flow_of(&frame), &frame);
-        let (mut negative, mut echo) = (false, false);
-        if frame.is(flag::SEGMENT | flag::ACK)
-            && let Source::Roce(pair) = &self.senders.flows[self.network.flow_of(&frame)].source
-        {
-            let packet = self.network.packets.get(frame.packet());
-            flow.number = if frame.is(flag::ACK) { packet.expected } else { packet.number };
-            negative = packet.kind != AckKind::Positive;
-            echo = frame.is(flag::ACK) && packet.marked > 0 && pair.hears(EventKind::Acknowledgement);
-        }
-        if frame.is(flag::ACK) {
-            return FrameFacts::Ack { flow, negative, echo };
-        }
-        if !frame.is(flag::CONTROL) {
-            return FrameFacts::Data(flow);
-        }
-        match *self.signalling.carried(&frame) {
-            ControlFrame::Head(packet) => {
-                let number = self.network.packets.get(packet).number;
-                FrameFacts::Data(DataFacts { number, segment: true, ..flow })
-            }
-            ControlFrame::Probe(probe) => FrameFacts::Probe { flow, probe },
-            ControlFrame::Signal(SignalOf { signal, sampled, sampled_at }) => FrameFacts::Signal(SignalFacts {
-                signal,
-                sampled: data_facts(self.network.flow_of(&sampled), &sampled),
-                sampled_at: sampled_at.number(),
-                carried: Some((Bytes::new(frame.octets()), frame.class())),
-                heard: false,
-            }),
-        }
-    }
-
-    /// A signal of ideal feedback starts at `port` now and reaches its reaction point at `heard_at`.
-    #[cold]
-    pub(super) fn capture_ideal(
-        &mut self,
-        now: Instant,
-        port: PortId,
-        sampled: &Frame,
-        heard_at: Instant,
-        signal: Signal,
-    ) {
-        let Some(capture) = &mut self.capture else { return };
-        let flow = self.network.flow_of(sampled);
-        let facts = SignalFacts {
+        ControlFrame::Probe(probe) => FrameFacts::Probe { flow, probe },
+        ControlFrame::Signal(SignalOf { signal, sampled, sampled_at }) => FrameFacts::Signal(SignalFacts {
             signal,
-            sampled: data_facts(flow, sampled),
-            sampled_at: port.number(),
-            carried: None,
-            heard: false,
-        };
-        if capture.ports[port] {
-            capture.report(now, port, FrameFacts::Signal(facts));
-        }
-        let host = self.senders.flows[flow].port;
-        if capture.ports[host] {
-            capture.report(heard_at, host, FrameFacts::Signal(SignalFacts { heard: true, ..facts }));
-        }
-    }
-
-    /// A signal that travelled as `frame` has reached the host of its limiter.
-    #[cold]
-    pub(super) fn capture_heard(&mut self, now: Instant, frame: &Frame, of: SignalOf) {
-        let (flow, host) = (
-            self.network.flow_of(&of.sampled),
-            self.host_port(self.senders.flows[self.network.flow_of(frame)].limiter),
-        );
-        let Some(capture) = self.capture.as_mut().filter(|capture| capture.ports[host]) else { return };
-        let facts = SignalFacts {
-            signal: of.signal,
-            sampled: data_facts(flow, &of.sampled),
-            sampled_at: of.sampled_at.number(),
+            sampled: data_facts(network.flow_of(&sampled), &sampled),
+            sampled_at: sampled_at.number(),
             carried: Some((Bytes::new(frame.octets()), frame.class())),
-            heard: true,
-        };
-        capture.report(now, host, FrameFacts::Signal(facts));
-    }
-
-    fn host_port(&self, limiter: LimiterId) -> PortId {
-        self.senders.flows[self.senders.limiters[limiter].last_flow].port
+            heard: false,
+        }),
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::Engine;
 use super::schedule::Event;
+use super::senders::Outlet;
 use crate::ids::{FlowId, Id, NodeId, PathId, PortId};
 use crate::plan::{PauseStorm, Plan};
-use crate::port::{FarEnd, Mode};
 use crate::watchdog::WatchdogPlan;
 use qcnlab_units::{BitRate, Instant, Span};
 use std::collections::VecDeque;
@@ -58,43 +58,46 @@ impl Engine {
                 return self.schedule.set(Event::NetworkChange, at);
             }
             self.changes.pop_front();
-            match change {
-                NetworkChange::Rate(port, rate) => self.change_rate(now, port, rate),
-                NetworkChange::Up(port) => self.repair_link(now, port),
-                NetworkChange::Down(port) => self.fail_link(now, port),
-                NetworkChange::Paths(flow, first, paths) => self.reroute(now, flow, first, paths),
-                NetworkChange::Storm(port, classes, until) => self.storm(now, port, classes, until),
-                NetworkChange::Poll(node, poll) => self.poll_watchdog(now, node, poll),
+            self.change(now, change);
+            self.follow_effects(now);
+        }
+    }
+
+    fn change(&mut self, now: Instant, change: NetworkChange) {
+        let (schedule, effects) = (&mut self.schedule, &mut self.effects);
+        match change {
+            NetworkChange::Rate(port, rate) => {
+                if let Some(flow) = self.network.lazy_sender(port) {
+                    self.send_on_demand(now, flow);
+                }
+                if let Some(flow) = self.network.change_rate(now, port, rate, &mut self.schedule) {
+                    self.link_changed(now, flow);
+                }
+            }
+            NetworkChange::Up(port) => self.network.repair_link(now, port, schedule),
+            NetworkChange::Down(port) => self.network.fail_link(now, port, schedule, effects),
+            NetworkChange::Paths(flow, first, paths) => {
+                if self.senders.outlet(flow) == Outlet::OnDemand {
+                    self.send_on_demand(now, flow);
+                }
+                self.senders.reroute(flow, first, paths);
+                self.network.reroute(flow, first, paths);
+            }
+            NetworkChange::Storm(port, classes, until) => {
+                if let Some(again) = self.network.storm(now, port, classes, until, schedule) {
+                    self.plan_change(again, change);
+                }
+            }
+            NetworkChange::Poll(node, poll) => {
+                self.network.poll_watchdog(now, node, schedule, effects);
+                self.plan_change(now + poll, change);
             }
         }
     }
 
-    fn change_rate(&mut self, now: Instant, id: PortId, rate: BitRate) {
-        let lazy_sender = self.network.ports[id].lazy_sender();
-        if let Some(flow) = lazy_sender {
-            self.send_lazily(now, flow);
-        }
-        self.network.update_queue(now, id);
-        let port = &mut self.network.ports[id];
-        let old = port.rate();
-        port.change_rate(now, rate);
-        self.network.find_ignored(id);
-        if let Some(flow) = lazy_sender {
-            self.schedule_lazy_arrival(flow);
-        } else if self.network.ports[id].far_end() != FarEnd::CountingSink
-            && let Some(arrival) = self.network.ports[id].next_arrival()
-        {
-            self.schedule.set(Event::Arrival(id), arrival);
-        }
-        match self.network.ports[id].mode() {
-            Mode::Queues(queues) => self.rescale_transmission(now, queues, old),
-            Mode::Alone(sole) => self.link_changed(now, sole.sender),
-            Mode::Fifo(fifo) => {
-                if let Some(queues) = fifo.queues {
-                    self.reschedule_adapter(now, queues);
-                }
-            }
-            Mode::Plain | Mode::Lazy(_) => {}
-        }
+    /// Has a change happen at `at`, behind those planned for that instant.
+    fn plan_change(&mut self, at: Instant, change: NetworkChange) {
+        let position = self.changes.partition_point(|(planned, _)| *planned <= at);
+        self.changes.insert(position, (at, change));
     }
 }

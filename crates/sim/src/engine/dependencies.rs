@@ -1,11 +1,8 @@
 //! Flows that wait for others to complete.
 
-use super::Engine;
-use super::schedule::Event;
 use crate::ids::{FlowId, Id};
 use crate::plan::{CompletesAt, Plan};
 use crate::rate_limiter::Materials;
-use crate::source::Source;
 use qcnlab_units::{Instant, Span};
 use std::collections::HashMap;
 
@@ -50,7 +47,12 @@ impl Dependencies {
     }
 
     /// A flow is complete: returns those that waited for nothing else, and when they start, if they do.
-    fn completed(&mut self, now: Instant, flow: FlowId, here: CompletesAt) -> Vec<(FlowId, Option<Instant>)> {
+    pub(super) fn completed(
+        &mut self,
+        now: Instant,
+        flow: FlowId,
+        here: CompletesAt,
+    ) -> Vec<(FlowId, Option<Instant>)> {
         let mut free = Vec::new();
         for (at, number, delay) in self.waiters.get(&flow).into_iter().flatten() {
             let waiting = &mut self.waiting[*number as usize];
@@ -63,40 +65,17 @@ impl Dependencies {
         }
         free
     }
-}
 
-impl Engine {
-    /// A message is complete at one of its ends: starts the flows that waited for that.
-    #[cold]
-    pub(super) fn flow_completed(&mut self, now: Instant, flow: FlowId, here: CompletesAt) {
-        for (flow, start) in self.dependencies.completed(now, flow, here) {
-            match start {
-                Some(start) => self.start_flow(flow, start),
-                None => self.abandon(now, flow),
-            }
-        }
-    }
-
-    fn start_flow(&mut self, flow: FlowId, start: Instant) {
-        let sender = &mut self.senders.flows[flow];
-        sender.start = start;
-        match &mut sender.source {
-            Source::Roce(pair) => pair.begin(start),
-            Source::Planned => {}
-            _ => unreachable!("only queue pairs wait"),
-        }
-        self.schedule.set(Event::SourceFrame(flow), start);
-    }
-
-    /// A flow never starts, and so none that waits for it.
-    fn abandon(&mut self, now: Instant, flow: FlowId) {
-        let mut lost = vec![flow];
+    /// A flow never starts, and so none that waits for it: returns how many these are.
+    pub(super) fn abandon(&mut self, flow: FlowId) -> usize {
+        let (mut lost, mut count) = (vec![flow], 0);
         while let Some(flow) = lost.pop() {
-            self.run_end.close_flow(now);
-            for (_, number, _) in self.dependencies.waiters.remove(&flow).into_iter().flatten() {
-                let waiting = &mut self.dependencies.waiting[number as usize];
+            count += 1;
+            for (_, number, _) in self.waiters.remove(&flow).into_iter().flatten() {
+                let waiting = &mut self.waiting[number as usize];
                 lost.extend(waiting.open.take().map(|_| waiting.flow));
             }
         }
+        count
     }
 }

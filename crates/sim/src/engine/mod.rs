@@ -1,8 +1,13 @@
 //! The loop: take the earliest event, let one component act, ask what is next.
 //!
-//! An [`Engine`] holds a schedule and four parts: the [network](network), the [senders](sending), what is
-//! [signalled](signalling) back, and what is [recorded](recording). Each component has at most one pending event of each
-//! kind; [`Event`] lists the kinds in the order in which they happen at one instant.
+//! An [`Engine`] holds a schedule and its parts: the [network](network), the [senders](senders), what is
+//! [signalled](signalling) back, what is [recorded](recording), which flows [wait for others](dependencies), who [gives credit](granting), and
+//! when the run [ends](ending). A part has fields of its own. It is told what happened, sets its own events in the schedule that it is
+//! handed, answers with what follows for others, and knows no other part. The engine takes the answer there: frames from the
+//! senders to the network, signals from the network to the senders, losses to whoever counts them.
+//!
+//! Each component has at most one pending event of each kind; [`Event`] lists the kinds in the order in which they happen at
+//! one instant.
 //!
 //! Within a kind the order is [drawn](crate::Ties::Drawn) for each instant, from the names of components. It makes a
 //! difference where several components act on one thing at one instant:
@@ -17,74 +22,50 @@
 //! Of outputs that hold equally much of a paused input, the first of the instant counts as the cause.
 //!
 //! Departures from first-in first-out ports come before all events of their instant: they are computed on arrival, and
-//! a queue is updated before it is read. Some releases and arrivals need no event either (see [`lazy`]).
+//! a queue is updated before it is read. Some releases and arrivals need no event either (see [`shortcuts`]).
 //! A byte counter acts inside the transmission that exhausts it.
 
-mod adaptive;
 mod arriving;
 mod build;
-mod by_traffic;
 mod capturing;
 mod changes;
-mod control_frames;
-mod deadlock;
 mod dependencies;
-mod domain;
+mod effects;
 mod ending;
-mod enqueueing;
-mod failures;
 mod finish;
-mod freeing;
 mod granting;
-mod hop;
-mod input_accounting;
-mod lazy;
-mod losses;
-mod messages;
 mod network;
-mod passing;
-mod pause_effect;
-mod pausing;
-mod probing;
-mod queue_pairs;
+mod periodic;
 mod recording;
-mod replaying;
-mod sampling;
+mod routing;
 mod schedule;
-mod scheduling;
-mod sending;
-mod shared_memory;
+mod senders;
+mod shortcuts;
 mod signalling;
-mod signals;
-mod starting;
 mod stepping;
 #[cfg(test)]
 mod tests;
-mod transmission;
 mod transport;
-mod trimming;
-mod watching;
 
 use crate::audit::Violation;
 use crate::plan::{Events, Plan};
 use crate::replay::ReplayError;
 use crate::trace::{Counters, FlowTally, PointTally, Trace};
-use adaptive::Adaptive;
 use capturing::Capture;
 pub use capturing::Sink;
 use changes::NetworkChange;
 use dependencies::Dependencies;
-use domain::Domain;
+use effects::Effect;
 pub use ending::Ending;
 use ending::RunEnd;
 use granting::Granting;
 use network::Network;
 use qcnlab_schemes::Signal;
 use qcnlab_schemes::driver::LimiterTally;
-use qcnlab_units::{Instant, Span};
+use qcnlab_units::Instant;
 use recording::Recording;
 use schedule::{Event, Schedule};
-use sending::Senders;
+use senders::Senders;
 use signalling::Signalling;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -139,10 +120,6 @@ pub struct Engine {
     network: Network,
     senders: Senders,
     signalling: Signalling,
-    /// Who takes part in congestion notification, if not everybody.
-    domain: Option<Box<Domain>>,
-    /// What switches draw and remember that choose links by their queues, if they do.
-    adaptive: Option<Box<Adaptive>>,
     recording: Recording,
     /// Which flows wait for others to complete.
     dependencies: Dependencies,
@@ -159,12 +136,11 @@ pub struct Engine {
     capture: Option<Box<Capture>>,
     /// When the run ends, as far as is known now, and why.
     run_end: RunEnd,
+    /// What follows from the last call that has several effects; empty again when that is done.
+    effects: Vec<Effect>,
 }
 
 impl Engine {
-    /// How often paused links are searched for a circle.
-    const DEADLOCK_CHECK_EVERY: Span = Span::from_ms(1);
-
     /// Runs to the end and audits.
     ///
     /// # Errors
@@ -198,7 +174,8 @@ impl Engine {
     ) -> Result<Finished, Halt> {
         plan.events = Events::Everywhere;
         let mut engine = Engine::new(&plan);
-        engine.start_capture(ports);
+        engine.capture = Some(Capture::new(ports, &engine.network, &engine.senders));
+        engine.attend_every = 1;
         engine.run_attended(Attendants { control, observer, sink, at: Instant::ZERO })
     }
 
@@ -207,10 +184,13 @@ impl Engine {
         self.go_on(&mut attendants)?;
         let Attendants { control, observer, sink, at } = attendants;
         control.done_ps.fetch_add(planned.since(at).ps(), Ordering::Relaxed);
-        if self.capture_rest(sink).is_break() {
-            return Err(Halt::Cancelled);
+        if let Some(capture) = &mut self.capture {
+            let parts = (&mut self.network, &self.senders, &self.signalling);
+            if capture.on_end(self.run_end.at(), parts, sink).is_break() {
+                return Err(Halt::Cancelled);
+            }
         }
-        self.check_replays()?;
+        self.senders.check_replays()?;
         self.finish(observer)
     }
 
@@ -241,10 +221,10 @@ impl Engine {
                 Event::TransportTimer(flow) => self.timer_expired(now, flow),
                 Event::Grant(node) => {
                     let Some(granting) = &mut self.granting else { continue };
-                    let (granted, next) = granting.grant(now, node, &self.senders);
+                    let (granted, next) = granting.grant(now, node, |flow| self.senders.lacks_packets(flow));
                     self.schedule.set(Event::Grant(node), next);
                     if let Some((frame, credit)) = granted {
-                        let port = self.network.routes.last_port(frame.path());
+                        let port = self.network.last_port(frame.path());
                         self.send_signal(now, port, frame, Signal::Credit(credit));
                     }
                 }
@@ -253,7 +233,7 @@ impl Engine {
                 Event::GeneratorFrame(generator) => self.generate(now, generator),
                 Event::Release(limiter) => self.release(now, limiter),
                 Event::AdapterService(adapter) => self.serve_adapter(now, adapter),
-                Event::PauseRefresh(input) => self.refresh_pause(now, input),
+                Event::PauseRefresh(input) => self.network.refresh_pause(now, input, &mut self.schedule),
                 Event::DeadlockCheck => self.check_deadlock(now),
                 Event::QueueSample => self.sample_queues(now),
                 Event::RateSample => self.sample_rates(now),
@@ -266,8 +246,11 @@ impl Engine {
     /// Reports progress to the control, and stops if it says so; shows rows; captures.
     #[cold]
     fn attend(&mut self, now: Instant, event: Event, attendants: &mut Attendants<'_>) -> Result<(), Halt> {
-        if self.capture_event(now, event, attendants.sink).is_break() {
-            return Err(Halt::Cancelled);
+        if let Some(capture) = &mut self.capture {
+            let parts = (&mut self.network, &self.senders, &self.signalling);
+            if capture.on_event(now, event, parts, attendants.sink).is_break() {
+                return Err(Halt::Cancelled);
+            }
         }
         if self.recording.events() & (self.check_every - 1) != 0 {
             return Ok(());

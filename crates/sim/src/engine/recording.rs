@@ -1,7 +1,8 @@
 //! Recording: totals of the run and of each flow, and rows. It is told what happened, and asks nobody.
 
-use super::network::Path;
+use super::effects::{Counted, NetworkTotals, Refusal};
 use crate::ids::{FlowId, Id, IdVec, PortId, SinkId};
+use crate::path::Path;
 use crate::plan::{FlowPlan, FlowPlans, Plan, Traffic};
 use crate::recorder::Recorder;
 use crate::trace::{Counters, DropKind, Tally, Trace};
@@ -18,51 +19,6 @@ pub(super) struct Recording {
     flows: FlowPlans,
     /// The ports whose queues are sampled.
     sampled: Vec<PortId>,
-}
-
-/// What is only counted, one at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Counted {
-    /// An acknowledgement that a receiver sent.
-    AckSent,
-    /// An acknowledgement that reached its sender.
-    AckHeard,
-    /// An acknowledgement that was lost.
-    AckLost,
-    /// A message that reached a reaction point.
-    MessageHeard,
-    /// A message whose host has no reaction points.
-    MessageIgnored,
-    /// A message that was lost.
-    MessageLost,
-    /// A probe that a reaction point sent.
-    ProbeSent,
-    /// A probe that was answered, heard or lost.
-    ProbeEnded,
-    /// A reaction point that took silence for bandwidth.
-    Alarm,
-    /// An alarm although a congestion point had no bandwidth.
-    FalseAlarm,
-    /// A data frame lost because its link was down.
-    LinkDrop,
-    /// A data frame that a watchdog dropped.
-    WatchdogDrop,
-    /// A storm of pauses that a watchdog noticed.
-    StormDetected,
-    /// A storm that it took for over.
-    StormEnded,
-    /// A packet that was cut to its head.
-    PacketTrimmed,
-    /// A head that was received or lost.
-    HeadEnded,
-}
-
-/// Totals that the network's own parts count.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct NetworkTotals {
-    pub(super) pause_frames: u64,
-    pub(super) storm_frames: u64,
-    pub(super) frame_hops: u64,
 }
 
 impl Recording {
@@ -152,9 +108,9 @@ impl Recording {
     }
 
     /// A frame finds no room in the queue of its source.
-    pub(super) fn on_refusal(&mut self, at: Instant, port: PortId, flow: FlowId, size: u64) {
+    pub(super) fn on_refusal(&mut self, Refusal { at, port, flow, octets }: Refusal) {
         self.tallies[flow].refused += 1;
-        self.recorder.on_drop(at, port, flow, DropKind::Refused, size);
+        self.recorder.on_drop(at, port, flow, DropKind::Refused, octets);
     }
 
     /// A message about a flow leaves a congestion point or a destination at `port`.

@@ -1,12 +1,10 @@
 //! Feedback on its way: what control frames carry, which signals of ideal feedback wait to be heard, and who answers at
 //! destinations. It knows no clock: it says when the next signal is heard, and the loop schedules that.
 
-use super::recording::Counted;
-use super::sending::Senders;
+use super::effects::Counted;
 use crate::frame::{Frame, Parts, flag};
 use crate::ids::{ControlFrameId, FlowId, Id, IdVec, LimiterId, PacketId, PathId, PortId};
 use crate::plan::{Feedback, Plan};
-use crate::sender::Sender;
 use qcnlab_schemes::registry::AnyNp;
 use qcnlab_schemes::{Probe, Signal};
 use qcnlab_units::{Bytes, Instant};
@@ -77,15 +75,15 @@ pub(super) struct UnderWay {
 }
 
 impl Signalling {
-    /// Nothing on its way, in a run with such senders.
-    pub(super) fn new(plan: &Plan, senders: &Senders) -> Signalling {
+    /// Nothing on its way, in a run with so many limiters; `lasting` says of each flow whether it is there from the start of
+    /// the run to its end.
+    pub(super) fn new(plan: &Plan, limiters: usize, lasting: impl Iterator<Item = bool>) -> Signalling {
         let notifies = plan.scheme.notification_point().is_some();
-        let lasting = |sender: &Sender| !sender.short_lived;
-        let point = |sender| if lasting(sender) { plan.scheme.notification_point().map(Box::new) } else { None };
-        let heard = if plan.feedback == Feedback::Ideal { senders.limiters.len() } else { 0 };
+        let point = |lasts| if lasts { plan.scheme.notification_point().map(Box::new) } else { None };
+        let heard = if plan.feedback == Feedback::Ideal { limiters } else { 0 };
         Signalling {
             feedback: plan.feedback,
-            notification_points: senders.flows.iter().filter(|_| notifies).map(point).collect(),
+            notification_points: lasting.filter(|_| notifies).map(point).collect(),
             in_flight: (0..heard).map(|_| VecDeque::new()).collect(),
             control_frames: IdVec::new(),
             free: Vec::new(),

@@ -4,8 +4,6 @@
 //! without changing anything.
 
 use super::{Attendants, Control, Engine, Finished, Halt};
-use crate::frame::Frame;
-use crate::ids::PortId;
 use crate::trace::Trace;
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use std::ops::ControlFlow;
@@ -38,7 +36,7 @@ impl Engine {
         let control = Control::default();
         let sink = &mut |_: &_| ControlFlow::Continue(());
         self.go_on(&mut Attendants { control: &control, observer, sink, at: Instant::ZERO })?;
-        self.check_replays()?;
+        self.senders.check_replays()?;
         if until >= self.run_end.at() {
             return Ok(false);
         }
@@ -68,31 +66,12 @@ impl Engine {
 
     /// Each port as the last step left it, by number.
     pub fn port_states(&self) -> Vec<PortState> {
-        let mut states: Vec<PortState> = self.network.ports.ids().map(|id| self.port_state(id)).collect();
+        let mut states = self.network.port_states(self.run_end.stop());
         let rows = &self.recording.trace().pauses;
         for ((start, end), port) in rows.start.iter().zip(&rows.end).zip(&rows.port) {
             let state = &mut states[*port as usize];
             state.paused = state.paused + Span::from_ps(end.min(&self.run_end.stop().ps()).saturating_sub(*start));
         }
         states
-    }
-
-    fn port_state(&self, id: PortId) -> PortState {
-        let (port, now) = (&self.network.ports[id], self.run_end.stop().ps());
-        let gone: u64 =
-            port.waiting().take_while(|frame| frame.arrival - port.delay().ps() <= now).map(Frame::octets).sum();
-        let queue = port.queue_len().get() - gone;
-        let mut state = PortState {
-            queue: Bytes::new(queue),
-            sent: Bytes::new(port.count.accepted_bytes - queue),
-            rate: port.rate(),
-            ..PortState::default()
-        };
-        let Some(queues) = port.queues() else { return state };
-        state.is_paused = self.network.queues[queues].queues.iter().any(|class| class.pause.until() > now);
-        for (_, (since, end, _)) in self.network.last_pauses(queues, self.run_end.stop()) {
-            state.paused = state.paused + Span::from_ps(end.saturating_sub(since));
-        }
-        state
     }
 }

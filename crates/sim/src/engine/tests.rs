@@ -1,5 +1,6 @@
 //! What an engine makes of a plan, which no run shows: the same frames leave at the same times; and what its audit notices.
 
+use super::senders::Outlet;
 use super::*;
 use crate::ids::{AdapterId, FlowId, Id, InputId, NodeId, PortId, SharedBufferId};
 use crate::net::{Net, greedy};
@@ -10,7 +11,7 @@ use crate::shared_buffer::{SharedBufferPlan, SharedInputPlan};
 use crate::tcp::Flavour;
 use crate::testing;
 use qcnlab_schemes::registry::Config;
-use qcnlab_units::{BitRate, Bytes};
+use qcnlab_units::{BitRate, Bytes, Span};
 
 mod messages;
 mod queues;
@@ -53,8 +54,8 @@ fn lazy_and_counting(change: impl Fn(&mut Net)) -> (bool, bool) {
     let mut net = one_to_one();
     change(&mut net);
     let engine = Engine::new(&net.plan);
-    let port = |name| &engine.network.ports[PortId::new(net.port(name))];
-    let lazy = engine.senders.flows[FlowId::new(0)].lazy;
+    let port = |name| engine.network.port(PortId::new(net.port(name)));
+    let lazy = engine.senders.outlet(FlowId::new(0)) == Outlet::OnDemand;
     assert_eq!(lazy, matches!(port("a->s").mode(), Mode::Lazy(_)));
     (lazy, port("s->c").far_end() == FarEnd::CountingSink)
 }
@@ -133,11 +134,11 @@ fn a_sink_of_several_flows_counts() {
     let mut net = one_to_one();
     join(&mut net);
     scheme(&mut net, "e2cm");
-    let uses = lazy::uses(&net.plan);
+    let uses = shortcuts::uses(&net.plan);
     let by_others = ["a->s", "b->s", "s->c"].map(|name| uses[net.port(name) as usize].by_others);
     assert_eq!(by_others, [true; 3]);
     net.plan.feedback = Feedback::Ideal;
-    assert!(!lazy::uses(&net.plan)[net.port("s->c") as usize].by_others);
+    assert!(!shortcuts::uses(&net.plan)[net.port("s->c") as usize].by_others);
 }
 
 /// 4165 frames of 1.2 us reach c in 5 ms, two at most at one time on its link of 1 us. Nothing happens when they arrive, and
@@ -147,7 +148,7 @@ fn a_counting_sink_needs_no_more_room_than_its_link() {
     let net = one_to_one();
     let mut engine = Engine::new(&net.plan);
     engine.advance(Instant::NEVER, &mut |_| ()).unwrap();
-    assert_eq!(engine.network.ports[PortId::new(net.port("s->c"))].ring().capacity(), 8);
+    assert_eq!(engine.network.port(PortId::new(net.port("s->c"))).ring().capacity(), 8);
 }
 
 /// What the switch's port to c is while nothing is paused, with two hosts that send to c in `classes`.
@@ -158,9 +159,9 @@ fn is_fifo(classes: [u8; 2], change: impl Fn(&mut Net)) -> bool {
     change(&mut net);
     let engine = Engine::new(&net.plan);
     let s = NodeId::new(net.node("s"));
-    let (port, node) = (PortId::new(net.port("s->c")), &engine.network.nodes[s]);
-    let fifo = matches!(engine.network.ports[port].mode(), Mode::Fifo(fifo) if fifo.queues.is_some());
-    assert_eq!(fifo, node.computing.contains(&port));
+    let port = PortId::new(net.port("s->c"));
+    let fifo = matches!(engine.network.port(port).mode(), Mode::Fifo(fifo) if fifo.queues.is_some());
+    assert_eq!(fifo, engine.network.computes(s, port));
     fifo
 }
 
@@ -198,10 +199,9 @@ fn an_adapter_knows_how_many_flows_it_serves() {
         net.flow(from, "c", 0, greedy());
     }
     let engine = Engine::new(&net.plan);
-    let adapters: Vec<(PortId, u32)> =
-        engine.senders.adapters.iter().map(|adapter| (adapter.port, adapter.flows)).collect();
+    let adapters: Vec<(PortId, u32)> = engine.senders.adapters().map(|adapter| (adapter.port, adapter.flows)).collect();
     assert_eq!(adapters, [(PortId::new(net.port("a->s")), 3)]);
-    let of: Vec<Option<AdapterId>> = engine.senders.flows.iter().map(|sender| sender.adapter).collect();
+    let of: Vec<Option<AdapterId>> = engine.senders.flows().map(|flow| engine.senders.adapter_of(flow)).collect();
     let first = Some(AdapterId::new(0));
     assert_eq!(of, [first, first, None, first]);
 }
@@ -234,12 +234,12 @@ fn the_audit_notices_each_false_count() {
     let broken = |change: fn(&mut Engine)| broken(&net, change);
     assert_eq!(broken(|_| {}), None);
     let of_port = "frames accepted = arrived + lost with the link + held";
-    assert_eq!(broken(|run| run.network.ports[PortId::new(0)].count.accepted_frames += 1), Some(of_port));
+    assert_eq!(broken(|run| run.network.port_mut(PortId::new(0)).count.accepted_frames += 1), Some(of_port));
     let of_node = "octets that arrived or were sent = left + received + dropped";
     assert_eq!(broken(|run| run.recording.tally_mut(FlowId::new(1)).sent_bytes += 1), Some(of_node));
     assert_eq!(broken(|run| run.recording.tally_mut(FlowId::new(1)).delivered_bytes += 1), Some(of_node));
-    assert_eq!(broken(|run| run.network.inputs[InputId::new(0)].dropped_bytes += 1), Some(of_node));
-    assert_eq!(broken(|run| run.network.nodes[NodeId::new(0)].control_sent += 1), Some(of_node));
+    assert_eq!(broken(|run| run.network.input_mut(InputId::new(0)).dropped_bytes += 1), Some(of_node));
+    assert_eq!(broken(|run| run.network.count_control_sent_by(NodeId::new(0), 1)), Some(of_node));
     let of_flow = "frames sent = delivered + dropped + in the fabric";
     assert_eq!(broken(|run| run.recording.tally_mut(FlowId::new(1)).sent += 1), Some(of_flow));
     let of_messages = "messages sent = heard + ignored + lost + under way";
@@ -251,7 +251,7 @@ fn the_audit_notices_each_false_count() {
     assert_eq!(broken(|run| run.recording.counters_mut().acks_sent += 1), Some(of_acks));
     let of_packets = "packets under way = in the fabric + not answered yet";
     let more = |run: &mut Engine| {
-        run.network.packets.send(Instant::ZERO, 0, 0);
+        run.network.packets_mut().send(Instant::ZERO, 0, 0);
     };
     assert_eq!(broken(more), Some(of_packets));
 }
@@ -266,7 +266,7 @@ fn the_audit_notices_what_a_buffer_counts_too_much() {
     node(&mut net, "s").input_memory = Some(Bytes::new(1_000_000));
     assert_eq!(broken(&net, |_| {}), None);
     let of_input = "octets counted at the far end = octets queued there";
-    assert_eq!(broken(&net, |run| run.network.inputs[InputId::new(0)].count(0, 1)), Some(of_input));
+    assert_eq!(broken(&net, |run| run.network.input_mut(InputId::new(0)).count(0, 1)), Some(of_input));
     node(&mut net, "s").input_memory = None;
     let inputs = ["a->s", "b->s", "c->s"].map(|name| net.port(name));
     node(&mut net, "s").shared_buffer = Some(SharedBufferPlan {
@@ -281,10 +281,10 @@ fn the_audit_notices_what_a_buffer_counts_too_much() {
     });
     assert_eq!(broken(&net, |_| {}), None);
     let taken = "octets of the shared buffer in use = octets that queued frames take";
-    let more = |run: &mut Engine| run.network.shared_buffers[SharedBufferId::new(0)].count(0, 0, 1);
+    let more = |run: &mut Engine| run.network.shared_buffer_mut(SharedBufferId::new(0)).count(0, 0, 1);
     assert_eq!(broken(&net, more), Some(taken));
     // It counts each frame and promises nothing.
-    let promised = |run: &mut Engine| *run.network.ports[PortId::new(inputs[0])].allowance_mut() = 1_000_001;
+    let promised = |run: &mut Engine| *run.network.port_mut(PortId::new(inputs[0])).allowance_mut() = 1_000_001;
     assert_eq!(broken(&net, promised), Some("octets that may be admitted uncounted = as much of the free buffer"));
 }
 
@@ -297,8 +297,8 @@ fn the_audit_notices_what_a_buffer_promises_too_much() {
     let promised = "octets that may be admitted uncounted = as much of the free buffer";
     let more = |octets: u64| {
         broken(&net, |run| {
-            let into_s = run.network.inputs[InputId::new(0)].port;
-            *run.network.ports[into_s].allowance_mut() += octets;
+            let into_s = run.network.input_mut(InputId::new(0)).port;
+            *run.network.port_mut(into_s).allowance_mut() += octets;
         })
     };
     assert_eq!([more(0), more(200_000)], [None, Some(promised)]);
@@ -313,7 +313,7 @@ fn departures_are_shown_to_those_who_look_at_them() {
         port(&mut net, "s->c").watched = true;
         scheme(&mut net, name);
         let port = PortId::new(net.port("s->c"));
-        Engine::new(&net.plan).network.ports[port].observes_departures()
+        Engine::new(&net.plan).network.port(port).observes_departures()
     };
     assert_eq!(["qcn", "dcqcn", "hpcc", "qcn_sonar"].map(shown), [false, true, true, true]);
 }

@@ -17,6 +17,7 @@ mod lost;
 mod net;
 mod pauses;
 mod sharing;
+mod shortcuts;
 mod steps;
 mod storms;
 mod telemetry;

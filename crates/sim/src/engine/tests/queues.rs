@@ -1,6 +1,7 @@
 //! Ports that have priority queues, or change to them and back: what waits there, and when they change.
 
 use super::*;
+use crate::ids::QueuesId;
 use crate::plan::{DomainPlan, DomainPort, TrimPlan};
 use crate::priority_queues::PauseFrame;
 use crate::watchdog::{WatchdogAction, WatchdogPlan};
@@ -21,11 +22,18 @@ fn port_id(net: &Net, name: &str) -> PortId {
 }
 
 fn input_id(engine: &Engine, net: &Net, name: &str) -> InputId {
-    engine.network.ports[port_id(net, name)].input().unwrap()
+    engine.network.port(port_id(net, name)).input().unwrap()
 }
 
 fn pause_frame(classes: u8, quanta: u16) -> PauseFrame {
     PauseFrame { classes, quanta, endless: false, storm: false, because: PortId::new(0) }
+}
+
+/// A pause takes effect at a port, as if it had just come over the link.
+fn pause(engine: &mut Engine, now: Instant, queues: QueuesId, frame: PauseFrame) {
+    let port = engine.network.port_of_queues(queues);
+    assert!(engine.network.take_pause(now, port, frame, &mut engine.effects));
+    engine.follow_effects(now);
 }
 
 /// Host a sends at 10 Gb/s to c, whose link takes 1 Gb/s: frame n, from 0, comes to s at 2.2 + 1.2 n us, and has left it at
@@ -38,7 +46,7 @@ fn slow_output() -> Net {
 }
 
 fn is_fifo_now(engine: &Engine, port: PortId) -> bool {
-    matches!(engine.network.ports[port].mode(), Mode::Fifo(_))
+    matches!(engine.network.port(port).mode(), Mode::Fifo(_))
 }
 
 /// The port is busy with a frame from 2.2 to 14.2 us. Of the pause frames that wait for it, one for the same classes is
@@ -49,10 +57,10 @@ fn a_pause_frame_takes_the_place_of_one_for_the_same_classes() {
     let mut engine = advanced(&net, us(10));
     let port = port_id(&net, "s->c");
     for (classes, quanta) in [(1 << 3, 900), (1 << 5, 900), (1 << 3, 0)] {
-        engine.send_pause_frame(us(10), port, pause_frame(classes, quanta));
+        engine.network.sends_pause(us(10), port, pause_frame(classes, quanta), &mut engine.schedule);
     }
-    let queues = engine.network.ports[port].queues().unwrap();
-    let waiting = &engine.network.queues[queues].pause_frames;
+    let queues = engine.network.port(port).queues().unwrap();
+    let waiting = &engine.network.queues(queues).pause_frames;
     let waiting: Vec<(u8, u16)> = waiting.iter().map(|frame| (frame.classes, frame.quanta)).collect();
     assert_eq!(waiting, [(1 << 5, 900), (1 << 3, 0)]);
 }
@@ -65,9 +73,9 @@ fn a_port_returns_when_as_many_frames_have_left_as_were_moved() {
     let mut engine = advanced(&net, us(20));
     let port = port_id(&net, "s->c");
     assert!(is_fifo_now(&engine, port));
-    engine.use_priority_queues(us(20), port);
-    let queues = engine.network.ports[port].queues().unwrap();
-    assert_eq!(engine.network.queues[queues].transmissions_due, 14);
+    engine.network.changes_to_queues(us(20), port, &mut engine.schedule);
+    let queues = engine.network.port(port).queues().unwrap();
+    assert_eq!(engine.network.queues(queues).transmissions_due, 14);
     let last = Instant::ZERO + Span::from_ns(14_200 + 12_000 * 14);
     engine.advance(Instant::from_ps(last.ps() - 1), &mut |_| ()).unwrap();
     assert!(!is_fifo_now(&engine, port));
@@ -82,9 +90,9 @@ fn a_port_returns_at_the_end_of_its_pause() {
     let net = slow_output();
     let mut engine = advanced(&net, us(1));
     let port = port_id(&net, "s->c");
-    engine.use_priority_queues(us(1), port);
-    let queues = engine.network.ports[port].queues().unwrap();
-    engine.pause_classes(us(1), queues, pause_frame(u8::MAX, 100));
+    engine.network.changes_to_queues(us(1), port, &mut engine.schedule);
+    let queues = engine.network.port(port).queues().unwrap();
+    pause(&mut engine, us(1), queues, pause_frame(u8::MAX, 100));
     let goes_on = Instant::ZERO + Span::from_ns(52_200);
     engine.advance(Instant::from_ps(goes_on.ps() - 1), &mut |_| ()).unwrap();
     assert!(!is_fifo_now(&engine, port));
@@ -135,7 +143,7 @@ fn a_sender_has_a_link_of_one_class_to_itself() {
         net.flow("a", "c", 0, Traffic::Roce { config: config.into(), total: None });
         net.pause("s", 200_000, 30_000, 20_000);
         node(&mut net, "s").trim = trims.then_some(TrimPlan { size: Bytes::new(64), class: 7, share: 1000 });
-        Engine::new(&net.plan).network.ports[port_id(&net, "a->s")].mode()
+        Engine::new(&net.plan).network.port(port_id(&net, "a->s")).mode()
     };
     assert!(matches!(mode(false), Mode::Alone(sole) if sole.queues.is_some()), "{:?}", mode(false));
     assert!(matches!(mode(true), Mode::Queues(_)), "{:?}", mode(true));
@@ -163,7 +171,7 @@ fn each_input_has_an_equal_part_of_what_a_shared_buffer_takes_uncounted() {
     let rule = PauseRule::Dynamic { quanta: Some(u16::MAX) };
     node(&mut net, "s").pause = Some(PausePlan { scope: PauseScope::Link, rule, reaction: Span::ZERO });
     let engine = Engine::new(&net.plan);
-    assert_eq!(inputs.map(|port| engine.network.ports[PortId::new(port)].allowance()), [3333; 3]);
+    assert_eq!(inputs.map(|port| engine.network.port(PortId::new(port)).allowance()), [3333; 3]);
     assert_eq!(engine.network.shared_room(NodeId::new(net.node("s"))), 9999);
 }
 
@@ -177,7 +185,7 @@ fn a_link_that_changes_releases_nothing_where_no_frame_waits() {
     port(&mut net, "a->s").recorded = true;
     let mut engine = advanced(&net, us(5));
     let flow = FlowId::new(0);
-    assert!(!engine.senders.flows[flow].lazy);
+    assert!(engine.senders.outlet(flow) != Outlet::OnDemand);
     engine.link_changed(us(5), flow);
     let (at, next) = engine.schedule.next().unwrap();
     assert_eq!((at, engine.schedule.event(next)), (us(120), Event::SourceFrame(flow)));
@@ -196,8 +204,8 @@ fn a_watchdog_that_looks_at_the_end_of_a_pause_finds_none() {
         node(&mut net, "s").watchdog = Some(WatchdogPlan { detect, restore, poll, action: WatchdogAction::Drop });
         let begins = Instant::ZERO + Span::from_ns(41_600);
         let mut engine = advanced(&net, begins);
-        let queues = engine.network.ports[port_id(&net, "s->c")].queues().unwrap();
-        engine.pause_classes(begins, queues, pause_frame(1 << 3 | 1 << 1, quanta));
+        let queues = engine.network.port(port_id(&net, "s->c")).queues().unwrap();
+        pause(&mut engine, begins, queues, pause_frame(1 << 3 | 1 << 1, quanta));
         engine.advance(us(401), &mut |_| ()).unwrap();
         engine.recording.counters().storms_detected
     };
@@ -214,8 +222,8 @@ fn a_watchdog_finds_nothing_about_an_empty_queue() {
     let [detect, restore, poll] = [300, 300, 100].map(Span::from_us);
     node(&mut net, "s").watchdog = Some(WatchdogPlan { detect, restore, poll, action: WatchdogAction::Drop });
     let mut engine = advanced(&net, us(10));
-    let queues = engine.network.ports[port_id(&net, "s->c")].queues().unwrap();
-    engine.pause_classes(us(10), queues, pause_frame(1 << 3, u16::MAX));
+    let queues = engine.network.port(port_id(&net, "s->c")).queues().unwrap();
+    pause(&mut engine, us(10), queues, pause_frame(1 << 3, u16::MAX));
     engine.advance(us(800), &mut |_| ()).unwrap();
     assert_eq!(engine.recording.counters().storms_detected, 0);
     engine.advance(us(1010), &mut |_| ()).unwrap();
@@ -230,14 +238,14 @@ fn a_node_counts_the_groups_that_it_pauses() {
     let mut engine = advanced(&net, us(10));
     let s = NodeId::new(net.node("s"));
     let [a, c] = ["a->s", "c->s"].map(|name| input_id(&engine, &net, name));
-    let paused = |engine: &Engine| engine.network.nodes[s].paused_groups;
+    let paused = |engine: &Engine| engine.network.stopped_groups(s);
     for (input, count) in [(a, 1), (a, 1), (c, 2)] {
-        engine.send_xoff(us(10), input, 0, None);
+        engine.network.sends_xoff(us(10), input, &mut engine.schedule);
         assert_eq!(paused(&engine), count);
     }
     assert!(!is_fifo_now(&engine, port_id(&net, "s->c")));
     for (input, count) in [(c, 1), (c, 1), (a, 0)] {
-        engine.send_xon(us(10), input, 0);
+        engine.network.sends_xon(us(10), input, &mut engine.schedule);
         assert_eq!(paused(&engine), count);
     }
     engine.advance(us(200), &mut |_| ()).unwrap();
@@ -254,11 +262,11 @@ fn a_class_that_takes_turns_goes_on_at_the_end_of_its_pause() {
     node(&mut net, "s").quanta = Some([0, 1500, 0, 1500, 0, 0, 0, 0].map(Bytes::new));
     let begins = Instant::ZERO + Span::from_ns(1200);
     let mut engine = advanced(&net, begins);
-    let queues = engine.network.ports[port_id(&net, "s->c")].queues().unwrap();
-    engine.pause_classes(begins, queues, pause_frame(1 << 3 | 1 << 1, 1000));
+    let queues = engine.network.port(port_id(&net, "s->c")).queues().unwrap();
+    pause(&mut engine, begins, queues, pause_frame(1 << 3 | 1 << 1, 1000));
     engine.advance(Instant::ZERO + Span::from_ns(52_399), &mut |_| ()).unwrap();
-    assert!(engine.network.queues[queues].is_idle());
+    assert!(engine.network.queues(queues).is_idle());
     engine.advance(Instant::ZERO + Span::from_ns(52_400), &mut |_| ()).unwrap();
-    assert!(!engine.network.queues[queues].is_idle());
-    assert_eq!(engine.network.queues[queues].ends, (Instant::ZERO + Span::from_ns(53_600)).ps());
+    assert!(!engine.network.queues(queues).is_idle());
+    assert_eq!(engine.network.queues(queues).ends, (Instant::ZERO + Span::from_ns(53_600)).ps());
 }

@@ -1,0 +1,95 @@
+//! A frame comes off a link: the node at the far end admits it, and it goes on or is there.
+
+use super::Network;
+use crate::engine::schedule::{Event, Schedule};
+use crate::frame::{Frame, flag};
+use crate::ids::{FlowId, PortId};
+use crate::path::Path;
+use crate::port::{FarEnd, Mode};
+use qcnlab_units::Instant;
+
+/// What arrives over a link.
+pub(in crate::engine) enum Arriving {
+    /// A frame, which left the port at `left`. The node has `admitted` it without a look, or not yet.
+    Frame { frame: Frame, left: u64, admitted: bool },
+    /// The next frame of this lazy sender, which has not been sent yet.
+    Unsent(FlowId),
+}
+
+/// Whether a node admits a frame.
+pub(in crate::engine) enum Admission {
+    /// It does.
+    Admitted(Frame),
+    /// It has no room for it. What crosses a defended link is another frame behind it.
+    Discarded { frame: Frame, behind: Frame },
+}
+
+/// Where a frame goes on that a node has admitted.
+pub(in crate::engine) enum Onward {
+    /// By this port.
+    Port(PortId, Frame),
+    /// Its way has ended.
+    There(Path, Frame),
+}
+
+impl Network {
+    /// Takes what arrives over the link of a port, and has its next arrival scheduled. That of a lazy sender's link is due
+    /// to whom this returns.
+    #[inline(always)]
+    pub(in crate::engine) fn take_arrived(
+        &mut self,
+        now: Instant,
+        id: PortId,
+        schedule: &mut Schedule,
+    ) -> (Arriving, Option<FlowId>) {
+        let mut port = &mut self.ports[id];
+        if port.minds_arrivals() {
+            self.update_queue(now, id);
+            port = &mut self.ports[id];
+        }
+        if let Mode::Lazy(lazy) = port.mode()
+            && port.ring().is_empty()
+        {
+            return (Arriving::Unsent(lazy.sender), None);
+        }
+        let mut frame = port.take_arrived();
+        frame.clear(flag::BUFFERED);
+        let left = now.ps() - port.delay().ps();
+        let admitted = port.admit_unseen(&mut frame);
+        let mut lazy_sender = None;
+        if let Some(next) = port.next_arrival() {
+            schedule.set(Event::Arrival(id), next);
+        } else {
+            lazy_sender = port.lazy_sender();
+        }
+        (Arriving::Frame { frame, left, admitted }, lazy_sender)
+    }
+
+    /// Admits a frame at the far end of a defended link, or of one whose input buffer has no allowance left for it.
+    #[inline(never)]
+    pub(in crate::engine) fn admit_or_defend(
+        &mut self,
+        now: Instant,
+        id: PortId,
+        mut frame: Frame,
+        schedule: &mut Schedule,
+    ) -> Admission {
+        let far_end = self.ports[id].far_end();
+        let admitted = match far_end {
+            FarEnd::Buffer(input) | FarEnd::DefendedBuffer(input) => self.admit(now, id, input, &mut frame, schedule),
+            FarEnd::Node | FarEnd::Defended | FarEnd::CountingSink => true,
+        };
+        let behind = if far_end.is_defended() { self.cross_defence(id, frame) } else { frame };
+        if admitted { Admission::Admitted(behind) } else { Admission::Discarded { frame, behind } }
+    }
+
+    /// Moves an admitted frame on by one link.
+    #[inline(always)]
+    pub(in crate::engine) fn move_on(&self, mut frame: Frame) -> Onward {
+        let path = self.routes.paths[frame.path()];
+        match self.routes.move_on(&path, &mut frame) {
+            Some(next) => Onward::Port(next, frame),
+            None => Onward::There(path, frame),
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! TCP connections: what segments and acknowledgements do at both ends.
+
+use super::Senders;
+use crate::connection::Connection;
+use crate::engine::effects::Refusal;
+use crate::engine::schedule::{Event, Schedule};
+use crate::ids::FlowId;
+use crate::source::Source;
+use qcnlab_units::Instant;
+
+/// An acknowledgement that a receiver sends.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::engine) struct Ack {
+    pub(in crate::engine) number: u32,
+    pub(in crate::engine) size: u16,
+    pub(in crate::engine) class: u8,
+}
+
+impl Senders {
+    fn connection(&mut self, flow: FlowId) -> &mut Connection {
+        match &mut self.flows[flow].source {
+            Source::Tcp(connection) => connection,
+            _ => unreachable!("segments belong to connections"),
+        }
+    }
+
+    fn ack(&mut self, flow: FlowId, number: u32) -> Ack {
+        let class = self.flows[flow].class;
+        Ack { number, size: self.connection(flow).ack_frame, class }
+    }
+
+    /// A segment reaches its destination: returns the acknowledgement, if that is due, and whether the connection has
+    /// received all with it.
+    pub(in crate::engine) fn segment_received(
+        &mut self,
+        now: Instant,
+        flow: FlowId,
+        segment: u32,
+        schedule: &mut Schedule,
+    ) -> (Option<Ack>, bool) {
+        let connection = self.connection(flow);
+        let before = connection.receiver.next_expected();
+        let ack = connection.receiver.on_segment(now, segment);
+        let (expected, last) = (connection.receiver.next_expected(), connection.segments);
+        let completes = expected == last && before != last;
+        if ack.is_none() {
+            self.schedule_timer(flow, schedule);
+        }
+        (ack.map(|number| self.ack(flow, number)), completes)
+    }
+
+    /// An acknowledgement reaches the sender.
+    pub(in crate::engine) fn segments_acknowledged(&mut self, now: Instant, flow: FlowId, number: u32) {
+        self.connection(flow).sender.on_ack(now, number);
+    }
+
+    /// A timer of a connection may have expired: returns the acknowledgement that is due then, if one is.
+    pub(in crate::engine) fn connection_timer_expired(&mut self, now: Instant, flow: FlowId) -> Option<Ack> {
+        let connection = self.connection(flow);
+        connection.wake = Instant::NEVER;
+        connection.sender.on_wake(now);
+        let number = connection.receiver.on_wake(now)?;
+        Some(self.ack(flow, number))
+    }
+
+    /// Queues the segments that the window of a connection admits.
+    pub(in crate::engine) fn queue_segments(
+        &mut self,
+        now: Instant,
+        flow: FlowId,
+        schedule: &mut Schedule,
+        mut refused: impl FnMut(Refusal),
+    ) {
+        let sender = &mut self.flows[flow];
+        let Source::Tcp(connection) = &mut sender.source else { return };
+        if now < sender.stop {
+            let port = sender.port;
+            connection.queue_segments(now, |octets| refused(Refusal { at: now, port, flow, octets }));
+        }
+        self.schedule_timer(flow, schedule);
+    }
+
+    /// Keeps the pending event no later than a connection's next timer. An event that is early finds nothing due.
+    fn schedule_timer(&mut self, flow: FlowId, schedule: &mut Schedule) {
+        let connection = self.connection(flow);
+        let next = connection.next_wake();
+        if next < connection.wake {
+            connection.wake = next;
+            schedule.set(Event::TransportTimer(flow), next);
+        }
+    }
+}
