@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from qcnlab import _core
 from qcnlab.errors import ScenarioError, scenario_error
-from qcnlab.records import read
-from qcnlab.runs.contention import CongestedPort
-from qcnlab.runs.replayed import ReplayedCapture
 from qcnlab.values import MOST_JOBS, MOST_REPS, MOST_SEED, plain, within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from qcnlab.results.result import Result
+    from qcnlab.runs.contention import CongestedPort
+    from qcnlab.runs.replayed import ReplayedCapture
 
 MOST_OCTETS = 64 << 20
 """The length of the longest scenario file that is read."""
@@ -242,6 +241,9 @@ class Scenario:
             For each its entry of the traffic, file and checksum, what is replayed and when it ends,
             what is passed over, and the hosts that stand for its addresses.
         """
+        from qcnlab.records import read
+        from qcnlab.runs.replayed import ReplayedCapture
+
         answer = json.loads(self._core.captures())
         return read(tuple[ReplayedCapture, ...], answer, "the core's answer")
 
@@ -260,6 +262,9 @@ class Scenario:
         AnalysisError
             Nothing is congested, several ports are, or the number of sources changes.
         """
+        from qcnlab.records import read
+        from qcnlab.runs.contention import CongestedPort
+
         return read(CongestedPort, json.loads(self._core.bottleneck()), "the core's answer")
 
     def to_toml(self) -> str:

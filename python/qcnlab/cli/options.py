@@ -6,12 +6,11 @@ import json
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from qcnlab.cli import shell_words
-from qcnlab.records import Record
 from qcnlab.values import MOST_JOBS, MOST_REPS, MOST_SEED
 
 if TYPE_CHECKING:
@@ -89,10 +88,15 @@ Seed = Annotated[
 ]
 
 
+def _plain(value: Any) -> object:
+    """Return a record as JSON holds it."""
+    return value.to_dict()
+
+
 def print_json(value: object) -> None:
     """Print `value`, with its records, as indented JSON, escaped where stdout has no Unicode."""
     unicode = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().startswith("utf")
-    print(json.dumps(value, indent=2, ensure_ascii=not unicode, default=Record.to_dict))
+    print(json.dumps(value, indent=2, ensure_ascii=not unicode, default=_plain))
 
 
 def warn(scenario: Scenario) -> None:

@@ -26,7 +26,6 @@ from qcnlab.runs.run_files import (
     reason,
     write_table,
 )
-from qcnlab.runs.summary import Summary
 from qcnlab.runs.tables import NAMES, Columns, Table
 
 if TYPE_CHECKING:
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from qcnlab.results.collectives import Collectives
     from qcnlab.results.completion import Completions
     from qcnlab.results.steps import Steps
+    from qcnlab.runs.summary import Summary
 
 
 class Result(Recorded):
@@ -326,6 +326,8 @@ def from_outcome(outcome: _core.Outcome, wall_s: float, title: str | None = None
 
     A title replaces that of the scenario.
     """
+    from qcnlab.runs.summary import Summary
+
     tree = json.loads(outcome.summary())
     cpu_s = tree.pop("cpu_s")
     summary = Summary.read(tree if title is None else tree | {"title": title}, "summary")
@@ -367,6 +369,8 @@ def open_run(folder: str | Path) -> Result:
     """
     path = Path(folder)
     check_files(path)
+    from qcnlab.runs.summary import Summary
+
     try:
         config = read_summed(path / "config.toml").decode()
         summary = Summary.read(_summed_json(path / "summary.json"))
