@@ -53,7 +53,7 @@ def test_what_another_scheme_has_beside_its_preset_is_told() -> None:
     told = 0
     for entry in catalogue.schemes():
         for preset in entry.presets:
-            of_transport = "acknowledgement" in entry.hears
+            of_transport = {"acknowledgement", "negative acknowledgement"} & {*entry.hears}
             name = "incast-16-to-1-100g" if of_transport else "one-source-into-9g-rtt10us"
             changes = [
                 "topology.buffer=3 MB",
