@@ -137,7 +137,7 @@ proptest! {
             return Ok(());
         };
         prop_assume!(usize::from(theirs.total_len) >= theirs.header_len());
-        let refused = match theirs.protocol.0 {
+        let refused = usize::from(theirs.total_len) > octets.len() || match theirs.protocol.0 {
             _ if theirs.fragment_offset.value() > 0 => false,
             6 => TheirTcp::from_slice(behind).is_err(),
             17 if !theirs.more_fragments => {

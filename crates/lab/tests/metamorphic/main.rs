@@ -277,7 +277,13 @@ proptest! {
                 once(&without_spread(&case.star(case.sources, Change { faster, later: 0 }), scheme), grids)
             };
             let slow = run(1, &["ties=port_order"]);
-            let grids = ["ties=port_order", "record.queue_every=50 us", "record.rates_every=500 us", "record.throughput_bin=500 us"];
+            let mut grids =
+                vec!["ties=port_order", "record.queue_every=50 us", "record.rates_every=500 us", "record.throughput_bin=500 us"];
+            // PCN's receivers answer after a period.
+            let config = qcnlab_lab::schemes::registry::Config::find(scheme, None).expect("a scheme of the registry");
+            if config.rp().fields().iter().any(|field| field.name == "period") {
+                grids.push("scheme.rp.period=25 us");
+            }
             let fast = run(2, &grids);
             let end = rows(&slow, "messages").first().map_or(u64::MAX, |row| time_ps(row, "time_s"));
             // A row of drops is a bin, which the first message may end in.

@@ -19,7 +19,7 @@ use crate::shared_buffer::SharedBuffer;
 use crate::watchdog::Watchdog;
 use crate::wred::Wred;
 use qcnlab_schemes::{CpId, Dice, EventKind, Purpose};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The network of a plan, and for each port at which paths end the flows that end there.
 pub(in crate::engine) fn network(plan: &Plan) -> (Network, IdVec<SinkId, Vec<FlowId>>) {
@@ -156,16 +156,19 @@ fn routes(plan: &Plan) -> (Routes, IdVec<SinkId, Vec<FlowId>>) {
 }
 
 impl Network {
-    /// Sets priority queues up for each port that something can pause, that carries several classes, or from which a
-    /// departure frees a buffer.
+    /// Sets priority queues up for each port that something can pause, that carries several classes, from which a
+    /// departure frees a buffer, or at which senders wait while its rate changes: they are told when a transmission ends.
     fn add_priority_queues(&mut self, plan: &Plan, classes: &IdVec<PortId, u8>) {
         let storming = plan.storming_ports();
+        let changing: HashSet<u32> = plan.services.iter().map(|change| change.port).collect();
+        let sending: HashSet<u32> = plan.flows.iter().flat_map(|flow| &flow.paths).map(|path| path[0]).collect();
         let adaptive = matches!(plan.path_choice, PathChoice::ShortestQueue(_));
         for ((id, port), fails) in self.ports.ids().zip(&plan.ports).zip(plan.failing_ports()) {
             let (from, to) = (&plan.nodes[port.from as usize], &plan.nodes[port.to as usize]);
             let several = classes[id].count_ones() > 1;
             let guarded = !port.wred.is_empty() || from.watchdog.is_some() || from.trim.is_some() || adaptive;
-            let own = guarded || fails || storming[id.number() as usize];
+            let waits = changing.contains(&id.number()) && sending.contains(&id.number());
+            let own = guarded || fails || storming[id.number() as usize] || waits;
             let always = several || own;
             if from.counts() || to.pause.is_some() || always || plan.events == Events::Everywhere {
                 let mut queues = PriorityQueues::new(id, classes[id], port.rate);
