@@ -238,7 +238,7 @@ def live_run(valid: bool, std: float, queue: float) -> SimpleNamespace:
         meta={
             "live": {"timing": timing, "limiter": {"spacing": spacing}, "others_share": 0.4},
         },
-        summary={"metrics": {name: {"median": queue} for name in names}},
+        summary=SimpleNamespace(metrics={name: SimpleNamespace(median=queue) for name in names}),
     )
 
 

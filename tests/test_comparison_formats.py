@@ -80,7 +80,8 @@ def test_as_markdown(compared: comparison.Comparison) -> None:
 
 def test_as_latex(compared: comparison.Comparison) -> None:
     lines = compared.latex().splitlines()
-    assert lines[2:6] == [
+    assert lines[2:7] == [
+        r"\centering",
         r"\begin{tabular}{llrr}",
         r"\toprule metric & unit & a & bcd \\",
         r"\midrule",

@@ -1,8 +1,8 @@
 """How many bare numbers the Rust workspace still takes for an index: the number only falls.
 
-An index that is a type of its own, with a vector that it alone opens (`qcnlab_units::IdVec`), needs no
-`as usize` where it is used. What is left are counts, ports and flows that plans of the engine and
-the live plane hold as plain numbers.
+An index that is a type of its own, with a vector that it alone opens (`qcnlab_units::IdVec`), needs
+no `as usize` where it is used. What is left are counts, ports and flows that plans of the engine
+and the live plane hold as plain numbers.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-CASTS = 445
+CASTS = 442
 """`as usize` outside tests. Lower it when there are fewer; never raise it."""
 FILES_OF_TESTS = re.compile(r"#\[cfg\(test\)\]\s*mod (\w+);")
 TESTS = re.compile(r"#\[cfg\(test\)\]\s*(?:pub(?:\(\w+\))? )?mod \w+ \{.*\Z", re.DOTALL)

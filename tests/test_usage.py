@@ -42,7 +42,7 @@ def test_no_option_speaks_as_a_library_does(name: str) -> None:
         (("list", "topologie"), "did you mean topologies?"),
         (
             ("list", "nope"),
-            "'nope' is none of schemes, presets, scenarios, topologies, arrivals, transports",
+            "'nope' is none of schemes, presets, scenarios, topologies, traffic, arrivals",
         ),
         (
             ("fct", "r", "--by", "sise"),

@@ -14,6 +14,10 @@ __all__ = [
 ]
 
 
+class Terminated(SystemExit):
+    """A signal ends the program: nothing that runs in it may take this for its own failure."""
+
+
 class FolderError(Error):
     """A folder cannot be written, exists already, or is not one of a run; `str` says what to do."""
 

@@ -36,6 +36,7 @@ from functools import cache, reduce
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, get_args
 
 from qcnlab._core import Dice
+from qcnlab.errors import Terminated
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -503,6 +504,8 @@ def _module(name: str) -> ModuleType:
             hint = "modules are looked for in the current folder and on Python's path"
             raise _Refused(f"there is no module '{name}'", hint=hint) from error
         raise _Refused(f"module '{name}' cannot be imported: {error}") from error
+    except Terminated:
+        raise
     except (Exception, SystemExit) as error:
         raise _Refused(f"module '{name}' cannot be imported: {_said(error)}") from error
     finally:
@@ -518,6 +521,8 @@ def _trial(table: str, machine: Any, first: int, keys: dict[str, Any]) -> object
         raise _Refused(f"its {role} is {told}, not a subclass of qcnlab.foreign.{base.__name__}")
     try:
         return machine(first, **keys)
+    except Terminated:
+        raise
     except (Exception, SystemExit) as error:
         known = list(inspect.signature(machine).parameters)[1:]
         hint = f"its keys are {', '.join(known)}" if known else "it takes no keys"

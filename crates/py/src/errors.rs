@@ -79,11 +79,11 @@ pub(crate) fn of_scenario(py: Python<'_>, fault: &ScenarioError) -> PyErr {
         value.setattr("hint", fault.hint())?;
         if matches!(fault.fault(), Fault::ForeignScheme { .. }) {
             let raised = foreign::take_refusal();
-            // Ctrl-C while the module is imported refuses nothing.
-            if let Some(stop) = raised.as_ref().filter(|raised| !raised.is_instance_of::<PyException>(py)) {
+            // Ctrl-C or a signal while the module is imported refuses nothing.
+            if let Some((stop, true)) = &raised {
                 return Ok(stop.clone_ref(py));
             }
-            value.setattr("__cause__", raised)?;
+            value.setattr("__cause__", raised.map(|(raised, _)| raised))?;
         }
         Ok(PyErr::from_value(value))
     };

@@ -2,7 +2,7 @@
 
 use crate::facts::{self, Dice, action_of, arrival, delivered, kind_of, queue, refused, signal, signal_of};
 use crate::interruption::Call;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
@@ -22,12 +22,13 @@ use std::sync::Arc;
 const MODULE: &str = "qcnlab.foreign";
 
 thread_local! {
-    /// What Python raised when the last scheme was refused, for whoever turns the refusal into an exception.
-    static REFUSED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+    /// What Python raised when the last scheme was refused, for whoever turns the refusal into an exception; and whether that
+    /// ends the program.
+    static REFUSED: RefCell<Option<(PyErr, bool)>> = const { RefCell::new(None) };
 }
 
-/// The exception behind the last refusal, once.
-pub(crate) fn take_refusal() -> Option<PyErr> {
+/// The exception behind the last refusal, once, and whether it ends the program.
+pub(crate) fn take_refusal() -> Option<(PyErr, bool)> {
     REFUSED.take()
 }
 
@@ -84,7 +85,8 @@ fn refusal(py: Python<'_>, error: PyErr) -> LoadError {
     };
     let why = text("why").unwrap_or_else(|| error.to_string());
     let refused = LoadError { table, why, hint: text("hint") };
-    REFUSED.set(Some(error.cause(py).unwrap_or(error)));
+    let ends = !error.is_instance_of::<PyException>(py);
+    REFUSED.set(Some((error.cause(py).unwrap_or(error), ends)));
     refused
 }
 

@@ -227,7 +227,7 @@ def _keep(result: Result, task: _Task) -> None:
     new = NewFolder(task.folder)
     with new:
         (new.path / "config.toml").write_text(result.config, encoding="utf-8")
-        write_json(new.path / "summary.json", result.summary)
+        write_json(new.path / "summary.json", result.summary.to_dict())
         for name in task.tables:
             write_table(new.path / f"{name}.parquet", result.table(name))
         meta: dict[str, Any] = {**result.meta, "wall_s": None}

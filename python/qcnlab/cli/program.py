@@ -215,4 +215,6 @@ def _discard(stream: Any) -> None:
 
 
 def _terminated(signum: int, frame: FrameType | None) -> None:
-    sys.exit(128 + signum)
+    from qcnlab.errors import Terminated
+
+    raise Terminated(128 + signum)

@@ -16,7 +16,7 @@ use crate::port::Mode;
 use qcnlab_units::Instant;
 
 impl Network {
-    /// Gives their first allowances to the inputs of nodes that do not count each frame.
+    /// Sets the first allowances of inputs, at nodes that do not count each frame.
     pub(in crate::engine) fn give_allowances(&mut self) {
         for node in self.nodes.ids() {
             if self.nodes[node].counting == Counting::ByAllowance {
