@@ -274,7 +274,6 @@ RECIPES = {
 }
 """The steps of each, what cargo tests of it, and the test that it adds."""
 LEFT_OUT = (
-    ("topology", "name"),
     ("frame", "word"),
     ("frame", "corpus"),
     ("fluid model", "ENTRIES"),

@@ -18,6 +18,8 @@ pub(super) struct Reading {
     pub(super) stamps: i64,
     /// How far, ns, a stamp may lie behind an earlier frame's.
     pub(super) disorder_ns: u64,
+    /// Whether the capture has frames twice, as those of mirrored ports have.
+    pub(super) mirrored: bool,
 }
 
 /// Stamps that lie farther back, ns, are a clock that was set, and no disorder.
@@ -158,7 +160,8 @@ impl Frames {
     }
 
     /// Whether the same octets were on this link less time ago than they take on it: no link carries two such frames, so the
-    /// capture has one twice. CNMs are short, and mirrored ports show them again after the longer frames that they wait for.
+    /// capture has one twice. CNMs are short, and mirrored ports show them again after the longer frames that they wait for: where a
+    /// capture has other frames twice, equal CNMs are one within the time of such a frame.
     fn is_repeated(&mut self) -> bool {
         let frame = &self.current;
         let Some(at) = frame.time_ns else { return false };
@@ -168,7 +171,7 @@ impl Frames {
         let told = self.reader.interface(frame.interface).and_then(|interface| interface.speed);
         let rate = self.reading.rate.or(told).filter(|rate| *rate > BitRate::ZERO);
         let is_cnm = Header::of(&frame.frame()).is_ok_and(|header| header.kind() == FrameKind::Cnm);
-        let octets = if is_cnm { LONG } else { f64::from(frame.wire_len) };
+        let octets = if is_cnm && self.reading.mirrored { LONG } else { f64::from(frame.wire_len) };
         let takes = rate.map_or(0, |rate| takes(octets, rate) as i64);
         let least = (takes - 2 * self.reading.stamps).max(0) as u64;
         let last = self.last.entry(frame.interface).or_default();

@@ -77,12 +77,14 @@ impl SeenAt {
 impl Survey {
     pub(super) fn of(file: &Path, options: &ConformOptions) -> Result<Survey, ConformError> {
         let stamps = options.tolerances.stamps.ps() as i64;
-        let reading = Reading { rate: options.rate, stamps, disorder_ns: 0 };
+        let reading = Reading { rate: options.rate, stamps, ..Reading::default() };
         let (survey, disorder_ns) = Survey::read(file, reading)?;
-        if !(1..=MOST_DISORDER_NS).contains(&disorder_ns) {
+        let mirrored = survey.repeated > 0;
+        let disorder_ns = if disorder_ns <= MOST_DISORDER_NS { disorder_ns } else { 0 };
+        if disorder_ns == 0 && !mirrored {
             return Ok(survey);
         }
-        Ok(Survey::read(file, Reading { disorder_ns, ..reading })?.0)
+        Ok(Survey::read(file, Reading { disorder_ns, mirrored, ..reading })?.0)
     }
 
     /// Reads a capture; also how far, ns, its stamps go back.
