@@ -49,8 +49,9 @@ fn add_flow(net: &mut Net, names: &[String], (from, to, kind, other): Flow) {
 }
 
 proptest! {
-    // The same cases each time. Of some 4,000 others one differs: where switches pause and lose frames at one instant,
-    // departures that are computed ahead may have another frame lost. Without that shortcut no case of a minute's run did.
+    // The same cases each time. With random ones the first that differed came after 589 to 4,406 equal ones, in four runs.
+    // It was one where switches pause: other frames are lost, or at other times. Without departures that are computed ahead
+    // no case of a minute's run differed. The cause is not known.
     #![proptest_config(ProptestConfig {
         cases: 512,
         rng_seed: RngSeed::Fixed(1),
