@@ -23,7 +23,8 @@ OVERTAKING = "frames that overtake each other on several ways"
         *(({"routing": {"multipath": way}}, [OVERTAKING]) for way in
           ("frame", "round_robin", "flowlet", "reps")),
         ({"pause": {"kind": "none"}}, []),
-        ({"pause": {"kind": "pfc"}}, ["PAUSE"]),
+        ({"pause": {"kind": "priority"}}, ["PFC"]),
+        ({"pause": [{"kind": "link"}, {"kind": "priority"}]}, ["PAUSE", "PFC"]),
         ({"adapter": {}}, []),
         ({"adapter": {"max_rps": 1}}, ["flows that share a limiter, but for their number"]),
     ],

@@ -81,7 +81,7 @@ def test_what_of_the_traffic_and_fabric_is_not_in_a_model() -> None:
         "adapter": [{"max_rps": 0}],
     }
     assert [words.split()[0] for words in left_out.of_fabric(fabric)] == ["length", "frames", "the"]
-    paused = {**tree, "pause": [{"kind": "none"}, {"kind": "pfc"}], "adapter": {"max_rps": 2}}
+    paused = {**tree, "pause": [{"kind": "none"}, {"kind": "link"}], "adapter": {"max_rps": 2}}
     assert list(left_out.of_fabric(paused)) == [
         "PAUSE",
         "flows that share a limiter, but for their number",

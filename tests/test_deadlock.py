@@ -68,7 +68,9 @@ def test_a_sweep_with_a_deadlock_ends_with_its_table_and_the_point_marked(
     assert (none.split()[0], len(none.split())) == ("none", 2)
     assert link.split()[0] == "link"
     assert link.endswith("at 1 ms")
-    assert "deadlock: when links stopped by PAUSE" in done.stdout
+    assert (
+        "deadlock: when links stopped by PFC or PAUSE were found to wait in a circle" in done.stdout
+    )
     table = qcnlab.open_sweep(cli.folder / "out").to_polars()
     assert table["deadlock_ms"].to_list() == [None, 1.0]
     again = cli("sweep", "ring.toml", *vary, "--metric", "aggregate_gbps", "-o", "out")

@@ -36,7 +36,7 @@ def test_the_commands_of_the_guide_print_what_it_says(cli: CommandLine) -> None:
         assert done.returncode == 1, done.stderr
         assert done.stdout.startswith(printed)
         if " run " in line:
-            assert "switch5->switch1 stopped by PAUSE" in done.stdout
+            assert "switch5->switch1 stopped by PFC, each" in done.stdout
             assert "deadlock found at 3 ms" in done.stdout
 
 

@@ -6,8 +6,7 @@ import polars as pl
 import pytest
 
 import qcnlab
-from qcnlab.runs.endings import lines
-from qcnlab.runs.facts import facts
+from qcnlab.runs.facts import ended, facts
 from qcnlab.runs.windows import in_window
 
 DRAINED = """title = "Two flows that start when they like"
@@ -36,7 +35,7 @@ queue_every = "50 us"
 """
 
 
-def ended(result: qcnlab.Result) -> list[float]:
+def end_times(result: qcnlab.Result) -> list[float]:
     return [end.end_s for end in result.summary.ends]
 
 
@@ -50,12 +49,12 @@ def ended(result: qcnlab.Result) -> list[float]:
 )
 def test_each_replication_ends_with_its_own_last_flow(seed: int, latest: int, said: str) -> None:
     result = qcnlab.run(qcnlab.Scenario.from_toml(DRAINED), reps=3, seed=seed, progress=False)
-    ends = ended(result)
+    ends = end_times(result)
     flows = result.flows.to_polars()
     last = flows.group_by("replication", maintain_order=True).agg(pl.col("finished_s").max())
     assert last["finished_s"].to_list() == pytest.approx(ends)
     assert facts(result).duration_s == max(ends) == ends[latest]
-    assert lines(result.summary, drains=True) == [said]
+    assert ended(result) == [said]
 
 
 def test_those_that_drain_and_those_that_do_not_are_told_apart() -> None:
@@ -63,9 +62,9 @@ def test_those_that_drain_and_those_that_do_not_are_told_apart() -> None:
     scenario = qcnlab.Scenario.from_toml(DRAINED).with_("duration=700 us")
     result = qcnlab.run(scenario, reps=3, seed=2, progress=False)
     assert [end.why for end in result.summary.ends] == ["duration", "drained", "drained"]
-    assert lines(result.summary, drains=True) == [
+    assert ended(result) == [
         "2 replications of 3 drained, end at 516.098 us to 690.547 us",
-        "1 replication not drained: stopped at 700 us, the duration, with 1 flows unfinished",
+        "1 replication not drained: stopped at 700 us, the duration, with 1 flow unfinished",
     ]
     # The second has bins up to its own end, the third none of that time.
     lowest = in_window(result, "lowest_bin_gbps", (0.0006, 0.0007))
@@ -78,9 +77,9 @@ def test_the_first_of_those_that_did_not_drain_says_when() -> None:
     result = qcnlab.run(scenario, reps=3, seed=3, progress=False)
     ends = result.summary.ends
     assert [end.why for end in ends] == ["drained", "drained", "duration"]
-    assert lines(result.summary, drains=True) == [
+    assert ended(result) == [
         "2 replications of 3 drained, end at 593.78 us to 839.439 us",
-        "1 replication not drained: stopped at 850 us, the duration, with 1 flows unfinished",
+        "1 replication not drained: stopped at 850 us, the duration, with 1 flow unfinished",
     ]
 
 

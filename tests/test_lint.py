@@ -630,3 +630,31 @@ def test_the_figure_has_each_finding_and_the_least_margins(tmp_path: Path) -> No
     assert tuple(curve[2]) == (3, pytest.approx(least["pause_bytes"] / 3 / 1000))
     clean, _ = lint_figure(check([str(tmp_path / "clean")])).axes
     assert [each.get_text() for each in clean.texts] == ["no finding"]
+
+
+def test_a_folder_without_a_switch_is_refused(cli: CommandLine) -> None:
+    # A program that quotes what mlxconfig prints is no configuration.
+    program = (ROOT / "examples/sonic/three_tiers.py").read_text(encoding="utf-8")
+    assert "RPG_AI_RATE" in program or "ROCE_CC_PRIO_MASK" in program
+    (cli.folder / "only").mkdir()
+    (cli.folder / "only/three_tiers.py").write_text(program, encoding="utf-8")
+    for words in (["only"], ["only/three_tiers.py"], ["host=only/three_tiers.py"]):
+        done = cli("lint", *words)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "three_tiers.py" in done.stderr or "only: no file" in done.stderr
+        assert " one of CONFIG_DB" in done.stderr or "none of CONFIG_DB" in done.stderr
+
+
+def test_adapters_alone_are_held_against_each_other_or_refused(cli: CommandLine) -> None:
+    for host, rate in (("one", 5), ("two", 5), ("three", 5)):
+        (cli.folder / f"{host}.txt").write_text(f"RPG_AI_RATE_P1 {rate}\n", encoding="utf-8")
+    done = cli("lint", ".")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "error: no switch was read, only 3 adapters: nothing to hold them against; add the "
+        "switches' config_db.json\n"
+    )
+    (cli.folder / "three.txt").write_text("RPG_AI_RATE_P1 40\n", encoding="utf-8")
+    done = cli("lint", ".")
+    assert done.returncode == 1
+    assert "three.txt:1: warning: adapters-differ" in done.stdout

@@ -60,8 +60,11 @@ def of_fabric(tree: dict[str, Any]) -> Iterator[str]:
         yield "frames that overtake each other on several ways"
     if any("input_memory" in each for each in switches):
         yield "the memory by input"
-    if any(each["kind"] != "none" for each in _tables(tree, "pause")):
+    kinds = {each["kind"] for each in _tables(tree, "pause")}
+    if "link" in kinds:
         yield "PAUSE"
+    if "priority" in kinds:
+        yield "PFC"
     if any(each.get("max_rps") for each in _tables(tree, "adapter")):
         yield "flows that share a limiter, but for their number"
 

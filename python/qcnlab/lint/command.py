@@ -69,8 +69,10 @@ def check(files: Sequence[str]) -> dict[str, Any]:
     Raises
     ------
     FormatError
-        For files that cannot be read, or that contradict one another.
+        For files that cannot be read, or that contradict one another; where no switch was read, so
+        that hardly a rule applies, and nothing was found.
     """
+    from qcnlab.formats.lines import FormatError
     from qcnlab.formats.report import Report
     from qcnlab.formats.sonic.reading import read
     from qcnlab.lint.findings import Site
@@ -91,6 +93,12 @@ def check(files: Sequence[str]) -> dict[str, Any]:
         located.values(),
         key=lambda told: (told["severity"], told["at"][0]["file"], told["at"][0]["line"]),
     )
+    if not site.fabric.switches and not findings:
+        read_only = text.counted(len(site.fabric.adapters), "adapter")
+        raise FormatError(
+            f"no switch was read, only {read_only}: nothing to hold them against; add the "
+            "switches' config_db.json"
+        )
     if not site.ends:
         site.leave("links", "no port has a neighbour in DEVICE_NEIGHBOR: ports were not judged")
     return {

@@ -19,7 +19,7 @@ from qcnlab.results import comparison, explanation_text, metrics_text
 from qcnlab.results.explanation import explanation
 from qcnlab.results.steps import has_steps
 from qcnlab.runs import endings
-from qcnlab.runs.facts import facts
+from qcnlab.runs.facts import ended, facts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -197,9 +197,7 @@ def _warnings(named: Sequence[tuple[str, Result]]) -> str:
                 "numbers do not count."
             )
         said += [
-            lead + each
-            for each in endings.lines(result.summary, drains=facts(result).drains)
-            if "deadlock" in each or "not drained" in each
+            lead + each for each in ended(result) if "deadlock" in each or "not drained" in each
         ]
     return "".join(f'<p class="warn">{escape(each)}</p>' for each in said)
 

@@ -17,6 +17,7 @@ from qcnlab.files.folders import read_json, write_json
 from qcnlab.metrics import having, remedy_for
 from qcnlab.printing import markup, text
 from qcnlab.runs import applicable, endings, intervals
+from qcnlab.runs.facts import ended
 from qcnlab.runs.flow_level import notes, require_packets
 from qcnlab.runs.intervals import least
 
@@ -398,10 +399,8 @@ class Comparison:
         return "-" if cell == "none" else cell
 
     def _remarks(self, result: Result) -> list[str]:
-        from qcnlab.runs.facts import facts
-
         own = result.summary.metrics
-        said = endings.lines(result.summary, drains=facts(result).drains)
+        said = ended(result)
         if flows := endings.flows(own).replace("\n", " "):
             said.append(flows)
         written = {name for each in self.results for name in each.summary.metrics}

@@ -10,7 +10,7 @@ from qcnlab.catalogue import changes
 from qcnlab.metrics import having
 from qcnlab.printing import text
 from qcnlab.runs import applicable, endings, flow_level
-from qcnlab.runs.facts import facts
+from qcnlab.runs.facts import ended, facts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -89,7 +89,7 @@ def head(result: Recorded) -> str:
     if summary.lacks:
         without = f"run by an earlier version, without {', '.join(summary.lacks)}; run it again"
         lines.append(textwrap.fill(without, text.width(), subsequent_indent="  "))
-    return "\n".join([*lines, *endings.lines(summary, drains=facts(result).drains)])
+    return "\n".join([*lines, *ended(result)])
 
 
 def changed_words(name: str, tree: dict[str, Any], but: Collection[str] = ()) -> str:

@@ -38,7 +38,7 @@ def flows(metrics: Mapping[str, MetricValues]) -> str:
     )
 
 
-def lines(summary: Summary, *, drains: bool) -> list[str]:
+def lines(summary: Summary, *, drains: bool, stopped_by: str) -> list[str]:
     """Say in words when the replications of a run ended, where that is not simply its duration.
 
     Parameters
@@ -47,6 +47,8 @@ def lines(summary: Summary, *, drains: bool) -> list[str]:
         A run's summary.
     drains : bool
         Whether the scenario has `drain = true`.
+    stopped_by : str
+        What stops its links: PFC or PAUSE.
 
     Returns
     -------
@@ -60,17 +62,17 @@ def lines(summary: Summary, *, drains: bool) -> list[str]:
     for replication, end in enumerate(ends):
         if end.why == "deadlock":
             where = f"replication {replication}: " if len(ends) > 1 else ""
-            said.append(where + deadlock(end))
+            said.append(where + deadlock(end, stopped_by))
     return said
 
 
-def deadlock(end: Ending) -> str:
+def deadlock(end: Ending, stopped_by: str) -> str:
     """Say in words where and when a run stood still."""
     closed_s = end.end_s if end.closed_s is None else end.closed_s
     return (
-        f"deadlock found at {duration(end.end_s)}: {', '.join(end.circle)} stopped by PAUSE, each "
-        "waiting for the next and the last for the first; the last of them was stopped at "
-        f"{duration(closed_s)}. Tables and metrics are of the time before."
+        f"deadlock found at {duration(end.end_s)}: {', '.join(end.circle)} stopped by "
+        f"{stopped_by}, each waiting for the next and the last for the first; the last of them was "
+        f"stopped at {duration(closed_s)}. Tables and metrics are of the time before."
     )
 
 
@@ -89,13 +91,15 @@ def _drained(summary: Summary) -> list[str]:
             if min(unfinished) < max(unfinished)
             else f"{unfinished[0]:g}"
         )
+        flows_ = "flow" if left == "1" else "flows"
         metric = summary.metrics.get("never_started")
         never = sum(metric.values[i] or 0.0 for i in over) if metric else 0
         more = f" and {never:,.0f} never started" if never else ""
         at = duration(ends[over[0]].end_s)
         who = "" if len(over) == len(ends) else f"{counted(len(over), 'replication')} "
         said.append(
-            f"{who}not drained: stopped at {at}, the duration, with {left} flows unfinished{more}"
+            f"{who}not drained: stopped at {at}, the duration, with {left} {flows_} unfinished"
+            f"{more}"
         )
     return said
 

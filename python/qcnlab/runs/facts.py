@@ -1,4 +1,4 @@
-"""What a figure must know of a resolved scenario: hotspots, set point, rates, in base units."""
+"""What a figure or a text must know of a run: hotspots, set point, rates, why it ended."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from qcnlab import _core
+from qcnlab.runs import endings
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from qcnlab.runs.recorded import Recorded
 
 
@@ -39,12 +42,15 @@ class Facts:
     """How long a level of throughput must last to count."""
     drains: bool
     """Whether the run ends with its last flow."""
+    stopped_by: str
+    """What stops links: `PFC` (classes), `PAUSE` (all of a link), or either."""
 
 
 def facts(result: Recorded) -> Facts:
     """Read the facts from a result's resolved scenario and summary."""
     tree = result.tree
     bottleneck = result.summary.bottleneck
+    pause = tree.get("pause") or []
     set_point = tree["scheme"].get("cp", {}).get("set_point")
     return Facts(
         duration_s=max(end.end_s for end in result.summary.ends),
@@ -57,7 +63,14 @@ def facts(result: Recorded) -> Facts:
         throughput_bin_s=base(tree["record"]["throughput_bin"]),
         recovery_hold_s=base(tree["record"].get("recovery_hold", "10 ms")),
         drains=bool(tree.get("drain", False)),
+        stopped_by=_stopped_by(pause if isinstance(pause, list) else [pause]),
     )
+
+
+def ended(result: Recorded) -> list[str]:
+    """Say in words when replications ended, where that is not simply their duration."""
+    known = facts(result)
+    return endings.lines(result.summary, drains=known.drains, stopped_by=known.stopped_by)
 
 
 def base(text: str) -> float:
@@ -87,6 +100,12 @@ def base(text: str) -> float:
     if quantity is None:
         raise ValueError(f"'{text}' is not a quantity in resolved form")
     return quantity[0]
+
+
+def _stopped_by(pauses: Sequence[Mapping[str, str]]) -> str:
+    names = {"priority": "PFC", "link": "PAUSE"}
+    kinds = {names[each["kind"]] for each in pauses if each["kind"] in names}
+    return kinds.pop() if len(kinds) == 1 else "PFC or PAUSE"
 
 
 def _hotspot(entry: dict[str, Any]) -> Hotspot:

@@ -50,8 +50,8 @@ NOTES = {
         "number, and of how many runs."
     ),
     "deadlock": (
-        "deadlock: when links stopped by PAUSE were found to wait for each other in a circle.\n"
-        "Metrics there are of the time before; `qcnlab run` at such a point names the circle."
+        "deadlock: when links stopped by PFC or PAUSE were found to wait in a circle, each for\n"
+        "the next. Metrics there are of the time before; `qcnlab run` at such a point names the circle."
     ),
 }
 """What the columns mean that a table has only where they are needed."""

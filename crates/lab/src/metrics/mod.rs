@@ -399,7 +399,7 @@ pub const METRICS: &[Metric] = &[
         name: "deadlock_ms",
         title: "deadlock",
         unit: "ms",
-        about: "When links that are stopped by PAUSE were found to wait for each other in a circle. The run ends \
+        about: "When links that PFC or PAUSE has stopped were found to wait for each other in a circle. The run ends \
                 there, and every other metric is of the time before. None without a deadlock.",
         source: "-",
         definition: Definition::Run(|view| view.deadlock_ms()),

@@ -45,6 +45,15 @@ DEBUGFS = {
 MLXCONFIG = re.compile(r"\s*\*?\s*([A-Z][A-Z0-9_]*?)(?:_P([1-9]))?\s+(\S.*?)\s*$")
 GREPPED = re.compile(r"\s*(\S*/)?((?:ecn/roce_[rn]p|cc_params)/[\w/]+)\s*[:=]\s*(\S.*?)\s*$")
 HEADED = re.compile(r"==> (?:\S*/)?((?:ecn/roce_[rn]p|cc_params)/[\w/]+) <==\s*$")
+SHAPES = re.compile(
+    r"\s*(?:#|-+$|==>"
+    r"|(?:sudo\s+)?(?:mlxconfig|mlnx_qos|dcb|grep|tail|cat|echo|ip|ethtool|cma_roce_tos|mst|sysctl)\s"
+    r"|\*?\s*[A-Z][A-Z0-9_]+\s+[\w(]\S*(?:\s+\S+\s+\S+)?\s*$"
+    r"|(?:Device|Name|Description|Configurations|Priority|PFC|DCBX|Receive|Buffers|Cable|DSCP)\b"
+    r"|(?:prio|tc|priority|buffer|enabled|default|dscp2prio|supported)\b|[0-7][\s,]"
+    r"|\S*/?(?:ecn/roce_[rn]p|cc_params)/|[0-9]+\s*$)"
+)
+"""Lines of these programs' prints, and commands and comments of a script that calls them."""
 ENABLE = re.compile(r"ecn/roce_([rn]p)/enable/([0-7])$")
 DSCP_LINE = re.compile(r"\s*prio:([0-7])\s+dscp:([0-9, ]*)$")
 TC_LINE = re.compile(r"\s*tc:\s*([0-7]) ratelimit:.*tsa:\s*(\w+)(?:, bw:\s*([0-9]+)%)?")
@@ -124,8 +133,19 @@ class Adapter:
 
 
 def kind(text: str) -> str | None:
-    """Return what a text is: `mlxconfig`, `mlnx_qos`, `dcb commands` or `sysfs`, or `None`."""
-    for line in text.splitlines():
+    """Return what a text is: `mlxconfig`, `mlnx_qos`, `dcb commands` or `sysfs`, or `None`.
+
+    A page or a program that quotes a few lines of them is none: most lines must be such.
+    """
+    lines = [line for line in text.splitlines() if line.strip()]
+    known = _first_kind(lines)
+    if known is None or 2 * sum(bool(SHAPES.match(line)) for line in lines) < len(lines):
+        return None
+    return known
+
+
+def _first_kind(lines: list[str]) -> str | None:
+    for line in lines:
         if QOS_SET.match(line):
             return "mlnx_qos"
         if DCB_SET.match(line):
