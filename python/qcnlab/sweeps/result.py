@@ -51,7 +51,7 @@ NOTES = {
     ),
     "deadlock": (
         "deadlock: when links stopped by PFC or PAUSE were found to wait in a circle, each for\n"
-        "the next. Metrics there are of the time before; `qcnlab run` at such a point names the circle."
+        "the next. Metrics there are of the time before; `qcnlab run` at such a point names it."
     ),
 }
 """What the columns mean that a table has only where they are needed."""
