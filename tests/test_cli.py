@@ -174,10 +174,29 @@ def test_lists(cli: CommandLine, kind: str) -> None:
     entries = json.loads(cli("list", kind, "--json").stdout)
     plain = cli("list", kind)
     assert plain.returncode == 0
-    if kind != "parameters":
+    if kind in ("scenarios", "metrics"):
         assert len(plain.stdout.splitlines()) == len(entries) + 2
     for entry in entries:
         assert entry["key" if kind == "parameters" else "name"] in plain.stdout
+
+
+def test_schemes_are_listed_by_generation_the_oldest_first(cli: CommandLine) -> None:
+    entries = json.loads(cli("list", "schemes", "--json").stdout)
+    headings = list(dict.fromkeys(each["generation"] for each in entries))
+    assert headings[0] == "for comparison"
+    years = [re.findall(r"\d{4}", heading) for heading in headings[1:]]
+    assert years == sorted(years)
+    under: dict[str, list[str]] = {}
+    heading = ""
+    for line in cli("list", "schemes").stdout.splitlines()[:-2]:
+        if line.casefold() in [each.casefold() for each in headings]:
+            heading = line.casefold()
+        elif line and not line.startswith(("scheme ", "---")):
+            under.setdefault(heading, []).append(line.split()[0])
+    assert under == {
+        heading.casefold(): [each["name"] for each in entries if each["generation"] == heading]
+        for heading in headings
+    }
 
 
 @pytest.mark.parametrize(

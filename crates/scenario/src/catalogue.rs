@@ -69,6 +69,7 @@ fn scheme(listing: &Listing) -> Value {
         "name": listing.name,
         "title": listing.title,
         "source": listing.source,
+        "generation": listing.generation.words(),
         "status": listing.status.words(),
         "hears": hears,
         "speaks": words(&listing.speaks()),

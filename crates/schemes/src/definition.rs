@@ -29,6 +29,34 @@ impl Status {
     }
 }
 
+/// Which time a scheme is of, and what it was made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Generation {
+    /// No control, beside which schemes are held.
+    Comparison,
+    /// Congestion notification of Ethernet, IEEE 802.1Qau, and what was proposed for it or grew out of it.
+    Qau,
+    /// The first schemes of data centres: marks, and round-trip times.
+    MarksAndDelay,
+    /// Finer signals: telemetry of each hop, delays beside a target, rates that receivers measure.
+    TelemetryAndTargets,
+    /// Those of the Ultra Ethernet Consortium.
+    UltraEthernet,
+}
+
+impl Generation {
+    /// The words for lists, with years.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Generation::Comparison => "for comparison",
+            Generation::Qau => "Ethernet congestion notification, 2006 to 2010",
+            Generation::MarksAndDelay => "marks and round-trip times, 2010 to 2016",
+            Generation::TelemetryAndTargets => "telemetry, delay targets and receivers' rates, 2019 to 2022",
+            Generation::UltraEthernet => "Ultra Ethernet, 2025",
+        }
+    }
+}
+
 /// A named set of parameters, and where it comes from.
 pub struct Preset<C, R> {
     /// Its name, after its provenance.
@@ -49,6 +77,8 @@ pub struct Member<C: 'static, R: 'static> {
     pub title: &'static str,
     /// Deck or paper.
     pub source: &'static str,
+    /// Which time it is of.
+    pub generation: Generation,
     /// How far the definition can be trusted.
     pub status: Status,
     /// What it does, with the state diagram.

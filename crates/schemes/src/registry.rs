@@ -4,7 +4,7 @@
 //! tests) walks this list. A new scheme is one file under `family` and one
 //! line in the call of [`families!`] below. What is not in the list comes as [`Config::Foreign`].
 
-use crate::definition::{Family, Status};
+use crate::definition::{Family, Generation, Status};
 use crate::dice::Dice;
 use crate::family::{
     af_qcn, dcqcn, dctcp, e2cm, ecm, ecm_plus, fb_hat, fb99, fecn, hpcc, hpcc_pint, nic_fb, none, nscc, pcn, powertcp,
@@ -30,6 +30,8 @@ pub struct Listing {
     pub title: &'static str,
     /// Deck or paper.
     pub source: &'static str,
+    /// Which time it is of.
+    pub generation: Generation,
     /// How far the definition can be trusted.
     pub status: Status,
     /// What it does, with the state diagram.
@@ -159,6 +161,7 @@ macro_rules! families {
                         name: member.name,
                         title: member.title,
                         source: member.source,
+                        generation: member.generation,
                         status: member.status,
                         about: member.about,
                         hears: <$family as Family>::HEARS,

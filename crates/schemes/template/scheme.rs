@@ -19,7 +19,7 @@ that is told cuts its rate by a share; in between its rate rises by a step each 
      +------------------------------------+
 ";
 
-use crate::definition::{Family, Member, Preset, Status};
+use crate::definition::{Family, Generation, Member, Preset, Status};
 use crate::dice::Dice;
 use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::params;
@@ -79,6 +79,7 @@ impl Family for SchemeName {
         name: "scheme_name",
         title: "scheme_name",
         source: "name it",
+        generation: Generation::TelemetryAndTargets,
         status: Status::Reconstruction,
         about: ABOUT,
         presets: &[Preset {

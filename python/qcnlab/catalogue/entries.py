@@ -123,6 +123,8 @@ class Scheme:
         Its name, a line about it, and its rules in words with a diagram.
     source, status : str
         Where it is from, and how much the source defines.
+    generation : str
+        Which time it is of, such as ``"Ultra Ethernet, 2025"``.
     hears, speaks : tuple of str
         What its reaction points are told by, and what its congestion points send.
     presets : tuple of Preset
@@ -135,6 +137,7 @@ class Scheme:
     name: str
     title: str
     source: str
+    generation: str
     status: str
     hears: tuple[str, ...]
     speaks: tuple[str, ...]

@@ -9,9 +9,9 @@ from qcnlab import catalogue
 from qcnlab.printing.text import bold, number, table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from qcnlab.catalogue.entries import Choice, Parameter
+    from qcnlab.catalogue.entries import Choice, Parameter, Scheme
 
 KINDS = {
     "topologies": "Written as topology.kind; `qcnlab list parameters` has the keys of each.",
@@ -19,6 +19,7 @@ KINDS = {
     "transports": "Written as traffic.transport; `qcnlab list parameters` has the keys of each.",
 }
 """Lists of kinds, and where a scenario names one."""
+SCHEMES = "Written as scheme.name; `qcnlab explain NAME` has its rules, `list presets` its presets."
 SIZES = "Written as traffic.sizes; a CSV file with the columns size and part takes its place."
 
 
@@ -56,20 +57,30 @@ def listing(kind: str) -> str:
 
 
 def _schemes() -> str:
-    rows = [
-        (
-            entry.name,
-            entry.title,
-            ", ".join(sorted(set(re.findall(r"deck (\d+)", entry.source)))) or "-",
-            _all(entry.hears),
-            _all(entry.speaks),
-            entry.status,
-            ", ".join(preset.name for preset in entry.presets),
-        )
-        for entry in catalogue.schemes()
-    ]
-    header = ("scheme", "title", "decks", "hears", "speaks", "status", "presets")
-    return table(header, rows, left=7)
+    """Return a table for each generation, oldest first."""
+    header = ("scheme", "title", "status", "hears", "source")
+    parts = []
+    for name, schemes in generations(catalogue.schemes()).items():
+        rows = [
+            (
+                entry.name,
+                entry.title,
+                entry.status,
+                _all(entry.hears),
+                entry.source,
+            )
+            for entry in schemes
+        ]
+        parts.append(f"{bold(name[:1].upper() + name[1:])}\n\n{table(header, rows, left=5)}")
+    return "\n\n".join([*parts, SCHEMES])
+
+
+def generations(schemes: Iterable[Scheme]) -> dict[str, list[Scheme]]:
+    """Return schemes by their generation, in the order of the first of each."""
+    groups: dict[str, list[Scheme]] = {}
+    for entry in schemes:
+        groups.setdefault(entry.generation, []).append(entry)
+    return groups
 
 
 def sentence(about: str) -> str:

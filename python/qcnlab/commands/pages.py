@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from qcnlab import catalogue
 from qcnlab.api import load, run_many
+from qcnlab.catalogue.listings import generations
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,10 +83,19 @@ def _draw(result: Result, path: Path, plots: Any) -> Path:
 
 
 def _index(schemes: Sequence[Scheme]) -> str:
-    rows = [
-        f"| [{entry.name}]({entry.name}.md) | {entry.title} | {entry.source} | {entry.status} |"
-        for entry in schemes
-    ]
+    tables = []
+    for name, entries in generations(schemes).items():
+        tables += [
+            "",
+            f"## {name[:1].upper()}{name[1:]}",
+            "",
+            "| scheme | title | source | status |",
+            "|---|---|---|---|",
+        ]
+        tables += [
+            f"| [{entry.name}]({entry.name}.md) | {entry.title} | {entry.source} | {entry.status} |"
+            for entry in entries
+        ]
     lines = [
         "# Schemes",
         "",
@@ -100,10 +110,7 @@ def _index(schemes: Sequence[Scheme]) -> str:
         "",
         "Figures show the first preset in a standard hotspot: deck 001's at a round trip of 40 us,",
         "for half a second. `make docs` writes these pages from what `qcnlab explain NAME` prints.",
-        "",
-        "| scheme | title | source | status |",
-        "|---|---|---|---|",
-        *rows,
+        *tables,
     ]
     return "\n".join(lines) + "\n"
 

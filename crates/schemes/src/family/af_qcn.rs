@@ -21,7 +21,7 @@ of more congestion, and a flow at or below it of less. Reaction points are QCN's
 mod shares;
 
 use super::qcn;
-use crate::definition::{Family, Member, Preset, Status};
+use crate::definition::{Family, Generation, Member, Preset, Status};
 use crate::dice::Dice;
 use crate::fast_path::CpFastPath;
 use crate::params;
@@ -72,6 +72,7 @@ impl Family for AfQcn {
         name: "af_qcn",
         title: "AF-QCN, approximate fairness (reconstruction)",
         source: "Kabbani and others, AF-QCN (2010)",
+        generation: Generation::Qau,
         status: Status::Reconstruction,
         about: ABOUT,
         presets: &[Preset {

@@ -33,7 +33,7 @@ mod rp;
 
 pub use rp::DcqcnRp;
 
-use crate::definition::{Family, Member, Preset, Status};
+use crate::definition::{Family, Generation, Member, Preset, Status};
 use crate::params::{Field, Range};
 use crate::parts::drift::DriftParams;
 use crate::parts::ecn::{MarkAt, RampCp, RampParams};
@@ -257,6 +257,7 @@ impl Family for Dcqcn {
         name: "dcqcn",
         title: "DCQCN",
         source: "Zhu and others, DCQCN (2015); ConnectX firmware",
+        generation: Generation::MarksAndDelay,
         status: Status::ReadingsChosen,
         about: ABOUT,
         presets: &[

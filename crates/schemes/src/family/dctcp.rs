@@ -29,7 +29,7 @@ mod rp;
 
 pub use rp::DctcpRp;
 
-use crate::definition::{Family, Member, Preset, Status};
+use crate::definition::{Family, Generation, Member, Preset, Status};
 use crate::params::{Field, Range};
 use crate::parts::ecn::{MarkAt, RampCp, RampParams};
 use crate::parts::window::{BaseRttOf, WindowRule};
@@ -138,6 +138,7 @@ impl Family for Dctcp {
         name: "dctcp",
         title: "DCTCP",
         source: "Alizadeh and others, DCTCP (2010); RFC 8257",
+        generation: Generation::MarksAndDelay,
         status: Status::ReadingsChosen,
         about: ABOUT,
         presets: &[

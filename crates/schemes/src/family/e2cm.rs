@@ -25,7 +25,7 @@ takes precedence.
 ";
 
 use super::ecm;
-use crate::definition::{Family, Member, Preset, Status};
+use crate::definition::{Family, Generation, Member, Preset, Status};
 use crate::dice::Dice;
 use crate::fast_path::RpFastPath;
 use crate::params;
@@ -63,6 +63,7 @@ impl Family for E2cm {
         name: "e2cm",
         title: "E2CM, ECM with end-to-end probes (reconstruction)",
         source: "IBM Zurich, E2CM (2007)",
+        generation: Generation::Qau,
         status: Status::Reconstruction,
         about: ABOUT,
         presets: &[Preset {

@@ -50,7 +50,7 @@ quantized, separately and with respect to the set point; the ranges are a readin
     diagram!()
 );
 
-use crate::definition::{Family, Member, Preset, Status};
+use crate::definition::{Family, Generation, Member, Preset, Status};
 use crate::dice::Dice;
 use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::params::{Field, Range};
@@ -204,6 +204,7 @@ impl Family for Ecm {
             name: "ecm",
             title: "ECM (BCN)",
             source: "deck 001; deck 004",
+            generation: Generation::Qau,
             status: Status::ReadingsChosen,
             about: ABOUT,
             presets: &[
@@ -227,6 +228,7 @@ impl Family for Ecm {
             name: "ecm_q",
             title: "ECM-Q, ECM with quantized feedback",
             source: "deck 004, Congestion Management Parameters",
+            generation: Generation::Qau,
             status: Status::ReadingsChosen,
             about: ABOUT_ECM_Q,
             presets: &[Preset {

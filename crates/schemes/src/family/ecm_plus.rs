@@ -23,7 +23,7 @@ source that hears many raises it slowly. This replaces the byte counter. The por
 ";
 
 use super::qcn;
-use crate::definition::{Family, Member, Preset, Status};
+use crate::definition::{Family, Generation, Member, Preset, Status};
 use crate::dice::Dice;
 use crate::fast_path::RpFastPath;
 use crate::params::{Field, Range};
@@ -105,6 +105,7 @@ impl Family for EcmPlus {
         name: "ecm_plus",
         title: "ECM+, timer-only QCN with an adaptive timer (reconstruction)",
         source: "deck 001, Timer-only QCN = ECM+",
+        generation: Generation::Qau,
         status: Status::Reconstruction,
         about: ABOUT,
         presets: &[

@@ -28,7 +28,7 @@ back by one cycle.
 ";
 
 use super::qcn;
-use crate::definition::{Family, Member, Preset, Status};
+use crate::definition::{Family, Generation, Member, Preset, Status};
 use crate::dice::Dice;
 use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::params::{Field, Range};
@@ -138,6 +138,7 @@ impl Family for Fb99 {
         name: "fb99",
         title: "Path-based notices (Fb99)",
         source: "deck 000, Method 2",
+        generation: Generation::Qau,
         status: Status::ReadingsChosen,
         about: ABOUT,
         presets: &[

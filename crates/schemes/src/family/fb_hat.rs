@@ -18,7 +18,7 @@ rate faster. Ports are QCN's.
 ";
 
 use super::qcn;
-use crate::definition::{Family, Member, Preset, Status};
+use crate::definition::{Family, Generation, Member, Preset, Status};
 use crate::dice::Dice;
 use crate::fast_path::RpFastPath;
 use crate::params;
@@ -62,6 +62,7 @@ impl Family for FbHat {
         name: "qcn_fb_hat",
         title: "QCN with Fb-hat (reconstruction)",
         source: "decks 000 and 004, where it is named",
+        generation: Generation::Qau,
         status: Status::Reconstruction,
         about: ABOUT,
         presets: &[Preset {

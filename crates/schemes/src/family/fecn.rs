@@ -22,7 +22,7 @@ little more than the link's with an empty queue, the link's at the set point, an
                   nothing arrived: r = C / N0
 ";
 
-use crate::definition::{Family, Member, Preset, Status};
+use crate::definition::{Family, Generation, Member, Preset, Status};
 use crate::dice::Dice;
 use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::params::{Field, Range};
@@ -116,6 +116,7 @@ impl Family for Fecn {
         name: "fecn",
         title: "FECN, forward explicit congestion notification (reconstruction)",
         source: "Jain and others, FECN (2007); deck 004",
+        generation: Generation::Qau,
         status: Status::Reconstruction,
         about: ABOUT,
         presets: &[Preset {

@@ -26,7 +26,7 @@ mod rp;
 
 pub use rp::HpccRp;
 
-use crate::definition::{Family, Member, Preset, Status};
+use crate::definition::{Family, Generation, Member, Preset, Status};
 use crate::params::{Field, Range};
 use crate::parts::telemetry::{TelemetryCp, TelemetryParams};
 use crate::parts::window::{BaseRttOf, WindowRule};
@@ -119,6 +119,7 @@ impl Family for Hpcc {
         name: "hpcc",
         title: "HPCC",
         source: "Li and others, HPCC (2019)",
+        generation: Generation::TelemetryAndTargets,
         status: Status::ReadingsChosen,
         about: ABOUT,
         presets: &[

@@ -25,7 +25,7 @@ mod rp;
 
 pub use rp::HpccPintRp;
 
-use crate::definition::{Family, Member, Preset, Status};
+use crate::definition::{Family, Generation, Member, Preset, Status};
 use crate::dice::Dice;
 use crate::family::hpcc::{HpccRpParams, RP_HPCC_SIMULATOR as RP_HPCC};
 use crate::fast_path::CpFastPath;
@@ -76,6 +76,7 @@ impl Family for HpccPint {
         name: "hpcc_pint",
         title: "HPCC with PINT",
         source: "Ben Basat and others, PINT (2020); HPCC's simulator",
+        generation: Generation::TelemetryAndTargets,
         status: Status::ReadingsChosen,
         about: ABOUT,
         presets: &[

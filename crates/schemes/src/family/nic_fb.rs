@@ -20,7 +20,7 @@ which is QCN's with a timer of 10 ms.
 ";
 
 use super::qcn;
-use crate::definition::{Family, Member, Preset, Status};
+use crate::definition::{Family, Generation, Member, Preset, Status};
 use crate::dice::Dice;
 use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::params;
@@ -98,6 +98,7 @@ impl Family for NicFb {
         name: "nic_fb",
         title: "QCN with feedback computed in the network card",
         source: "deck 002",
+        generation: Generation::Qau,
         status: Status::ReadingsChosen,
         about: ABOUT,
         presets: &[

@@ -1,6 +1,6 @@
 //! No control at all: every source sends as fast as it can, and queues overflow.
 
-use crate::definition::{Family, Member, Preset, Status};
+use crate::definition::{Family, Generation, Member, Preset, Status};
 use crate::dice::Dice;
 use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::params;
@@ -46,6 +46,7 @@ impl Family for NoControl {
         name: "none",
         title: "No control",
         source: "-",
+        generation: Generation::Comparison,
         status: Status::AsPublished,
         about: "No congestion management: sources send as fast as they can and full queues discard.",
         presets: &[Preset {

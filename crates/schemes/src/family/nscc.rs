@@ -28,7 +28,7 @@ mod rp;
 
 pub use rp::NsccRp;
 
-use crate::definition::{Family, Member, Preset, Status};
+use crate::definition::{Family, Generation, Member, Preset, Status};
 use crate::params;
 use crate::params::{Field, Range};
 use crate::parts::ecn::{MarkAt, RampCp, RampParams};
@@ -119,6 +119,7 @@ impl Family for Nscc {
         name: "nscc",
         title: "NSCC of Ultra Ethernet",
         source: "Ultra Ethernet Specification (2025)",
+        generation: Generation::UltraEthernet,
         status: Status::ReadingsChosen,
         about: ABOUT,
         presets: &[

@@ -24,7 +24,7 @@ mod rp;
 
 pub use rp::PcnRp;
 
-use crate::definition::{Family, Member, Preset, Status};
+use crate::definition::{Family, Generation, Member, Preset, Status};
 use crate::dice::Dice;
 use crate::fast_path::CpFastPath;
 use crate::params;
@@ -87,6 +87,7 @@ impl Family for Pcn {
         name: "pcn",
         title: "PCN",
         source: "Cheng and others, PCN (2020)",
+        generation: Generation::TelemetryAndTargets,
         status: Status::Reconstruction,
         about: ABOUT,
         presets: &[Preset {

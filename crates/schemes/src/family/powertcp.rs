@@ -29,7 +29,7 @@ mod rp;
 
 pub use rp::PowertcpRp;
 
-use crate::definition::{Family, Member, Preset, Status};
+use crate::definition::{Family, Generation, Member, Preset, Status};
 use crate::params;
 use crate::params::{Field, Range};
 use crate::parts::power::{OldWindow, PowerForm};
@@ -121,6 +121,7 @@ impl Family for Powertcp {
         name: "powertcp",
         title: "PowerTCP",
         source: "Addanki and others, PowerTCP (2022)",
+        generation: Generation::TelemetryAndTargets,
         status: Status::ReadingsChosen,
         about: ABOUT,
         presets: &[

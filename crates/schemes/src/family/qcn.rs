@@ -40,7 +40,7 @@ pub use cp::QcnCp;
 pub use params::*;
 pub use rp::QcnRp;
 
-use crate::definition::{Family, Member, Preset, Status};
+use crate::definition::{Family, Generation, Member, Preset, Status};
 use crate::params::Field;
 use crate::roles::{CpId, Endpoint, NoNotification, SignalKind};
 use qcnlab_units::Bytes;
@@ -67,6 +67,7 @@ impl Family for Qcn {
             name: "qcn",
             title: "QCN, final form",
             source: "deck 001; IEEE 802.1Qau",
+            generation: Generation::Qau,
             status: Status::ReadingsChosen,
             about: ABOUT,
             presets: &[
@@ -78,6 +79,7 @@ impl Family for Qcn {
             name: "qcn_byte_counter",
             title: "QCN, byte counter only",
             source: "deck 001, A Synthesis; deck 000; deck 004",
+            generation: Generation::Qau,
             status: Status::ReadingsChosen,
             about: ABOUT,
             presets: &[
@@ -113,6 +115,7 @@ impl Family for Qcn {
             name: "qcn_timer",
             title: "QCN, timer only",
             source: "deck 001, Timer-only QCN",
+            generation: Generation::Qau,
             status: Status::ReadingsChosen,
             about: ABOUT,
             presets: &[

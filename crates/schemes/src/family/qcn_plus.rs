@@ -32,7 +32,7 @@ mod rp;
 pub use rp::QcnPlusRp;
 
 use super::qcn;
-use crate::definition::{Family, Member, Preset, Status};
+use crate::definition::{Family, Generation, Member, Preset, Status};
 use crate::fast_path::CpFastPath;
 use crate::params::{Field, Range};
 use crate::parts::feedback::Scale;
@@ -124,6 +124,7 @@ impl Family for QcnPlus {
         name: "qcn_plus",
         title: "QCN+, QCN with probes (reconstruction)",
         source: "deck 004, QCN+",
+        generation: Generation::Qau,
         status: Status::Reconstruction,
         about: ABOUT,
         presets: &[

@@ -23,7 +23,7 @@ mod pacer;
 
 pub use pacer::RcccPacer;
 
-use crate::definition::{Family, Member, Preset, Status};
+use crate::definition::{Family, Generation, Member, Preset, Status};
 use crate::dice::Dice;
 use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::params;
@@ -98,6 +98,7 @@ impl Family for Rccc {
         name: "rccc",
         title: "RCCC of Ultra Ethernet",
         source: "Ultra Ethernet Specification (2025)",
+        generation: Generation::UltraEthernet,
         status: Status::Reconstruction,
         about: ABOUT,
         presets: &[Preset {

@@ -26,7 +26,7 @@ if its queue has been below a threshold for 10 ms.
 ";
 
 use super::qcn;
-use crate::definition::{Family, Member, Preset, Status};
+use crate::definition::{Family, Generation, Member, Preset, Status};
 use crate::dice::Dice;
 use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::params::{Field, Range};
@@ -119,6 +119,7 @@ impl Family for Sonar {
         name: "qcn_sonar",
         title: "QCN-SONAR",
         source: "deck 000, SONAR; deck 004",
+        generation: Generation::Qau,
         status: Status::ReadingsChosen,
         about: ABOUT,
         presets: &[

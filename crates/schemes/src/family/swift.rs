@@ -28,7 +28,7 @@ mod rp;
 
 pub use rp::SwiftRp;
 
-use crate::definition::{Family, Member, Preset, Status};
+use crate::definition::{Family, Generation, Member, Preset, Status};
 use crate::dice::Dice;
 use crate::fast_path::CpFastPath;
 use crate::params;
@@ -110,6 +110,7 @@ impl Family for Swift {
         name: "swift",
         title: "Swift",
         source: "Kumar and others, Swift (2020)",
+        generation: Generation::TelemetryAndTargets,
         status: Status::ReadingsChosen,
         about: ABOUT,
         presets: &[Preset {

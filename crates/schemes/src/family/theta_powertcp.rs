@@ -22,7 +22,7 @@ mod rp;
 
 pub use rp::ThetaPowertcpRp;
 
-use crate::definition::{Family, Member, Preset, Status};
+use crate::definition::{Family, Generation, Member, Preset, Status};
 use crate::dice::Dice;
 use crate::fast_path::CpFastPath;
 use crate::params::{Field, Range};
@@ -130,6 +130,7 @@ impl Family for ThetaPowertcp {
         name: "theta_powertcp",
         title: "theta-PowerTCP",
         source: "Addanki and others, PowerTCP (2022)",
+        generation: Generation::TelemetryAndTargets,
         status: Status::ReadingsChosen,
         about: ABOUT,
         presets: &[

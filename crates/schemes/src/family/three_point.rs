@@ -23,7 +23,7 @@ increase event with the step of hyper-active increase.
 ";
 
 use super::qcn;
-use crate::definition::{Family, Member, Preset, Status};
+use crate::definition::{Family, Generation, Member, Preset, Status};
 use crate::dice::Dice;
 use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::params;
@@ -82,6 +82,7 @@ impl Family for ThreePoint {
         name: "qcn_three_point",
         title: "3-point QCN (reconstruction)",
         source: "deck 001, where it is named",
+        generation: Generation::Qau,
         status: Status::Reconstruction,
         about: ABOUT,
         presets: &[Preset {

@@ -25,7 +25,7 @@ mod rp;
 
 pub use rp::TimelyRp;
 
-use crate::definition::{Family, Member, Preset, Status};
+use crate::definition::{Family, Generation, Member, Preset, Status};
 use crate::dice::Dice;
 use crate::fast_path::CpFastPath;
 use crate::params::{Field, Range};
@@ -146,6 +146,7 @@ impl Family for Timely {
         name: "timely",
         title: "TIMELY",
         source: "Mittal and others, TIMELY (2015); Zhu and others, ECN or Delay (2016)",
+        generation: Generation::MarksAndDelay,
         status: Status::ReadingsChosen,
         about: ABOUT,
         presets: &[
