@@ -2,7 +2,7 @@
 
 use super::net::{Net, greedy};
 use super::{TEN, two_to_one};
-use qcnlab_sim::{GeneratorPlan, Process, Traffic};
+use qcnlab_sim::{Events, GeneratorPlan, PauseScope, Process, Traffic};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 /// Poisson frames of one size into a link: the queue of M/D/1.
@@ -50,6 +50,35 @@ fn memory_is_per_input_and_shared_by_outputs() {
     assert!(done.flows[0].sent.abs_diff(done.flows[1].sent) <= 1);
     let a_link = net.port("a->s");
     assert!(done.trace.drops.port.iter().all(|port| *port == a_link));
+}
+
+/// 12 000 octets hold eight frames of class 0, which are there when two of class 3 come at 50 us. At 10 Mb/s a frame takes
+/// 1.2 ms, so none has left: two of each class are lost.
+#[test]
+fn memory_that_one_class_has_filled_has_no_room_for_another() {
+    for pause in [None, Some(PauseScope::Classes(1 << 3))] {
+        let mut net = Net::new(&["a", "b", "s"]);
+        net.link("a", "s", TEN, Span::from_us(1));
+        net.link("b", "s", BitRate::mbps(10), Span::from_us(1));
+        net.pause("s", 12_000, 12_000, 6_000);
+        let s = net.node("s") as usize;
+        match pause {
+            Some(scope) => net.plan.nodes[s].pause.as_mut().unwrap().scope = scope,
+            None => net.plan.nodes[s].pause = None,
+        }
+        for (class, frames, start) in [(0, 10, Span::ZERO), (3, 2, Span::from_us(50))] {
+            let total = Some(Bytes::new(frames * 1500));
+            let flow = net.flow("a", "b", class, Traffic::Saturated { ceiling: None, total }) as usize;
+            net.plan.flows[flow].start = Instant::ZERO + start;
+        }
+        net.plan.end = Instant::ZERO + Span::from_ms(1);
+        for events in [Events::WhereNeeded, Events::Everywhere] {
+            net.plan.events = events;
+            let done = net.run();
+            let lost: Vec<u64> = done.flows.iter().map(|flow| flow.dropped).collect();
+            assert_eq!(lost, [2, 2], "{pause:?}, {events:?}");
+        }
+    }
 }
 
 #[test]

@@ -67,7 +67,7 @@ pub(in crate::engine) fn network(plan: &Plan) -> (Network, IdVec<SinkId, Vec<Flo
     }
     let classes = classes(plan);
     network.add_priority_queues(plan, &classes);
-    network.add_inputs(plan, &classes);
+    network.add_inputs(plan);
     network.add_shared_buffers(plan);
     network.add_cps(plan, &classes);
     network.add_wred(plan);
@@ -196,14 +196,14 @@ impl Network {
     }
 
     /// Sets an input buffer up for each link into a node that counts what it holds.
-    fn add_inputs(&mut self, plan: &Plan, classes: &IdVec<PortId, u8>) {
+    fn add_inputs(&mut self, plan: &Plan) {
         let mut inputs_of = vec![0; plan.nodes.len()];
         for (id, port) in self.ports.ids().zip(&plan.ports) {
             let node = &plan.nodes[port.to as usize];
             if node.counts() {
                 let position = inputs_of[port.to as usize];
                 inputs_of[port.to as usize] += 1;
-                let input = InputBuffer::new(id, position, node, port.peer.map(PortId::new), classes[id]);
+                let input = InputBuffer::new(id, position, node, port.peer.map(PortId::new));
                 self.ports[id].set_far_end(FarEnd::Buffer(self.inputs.push(input)));
             }
         }
@@ -230,7 +230,8 @@ impl Network {
         }
     }
 
-    /// Sets a congestion point up for each watched queue: that of a first-in first-out port, or of each controlled class.
+    /// Sets a congestion point up for each watched queue: that of a first-in first-out port, or of each controlled class. A port
+    /// that nothing under control crosses has none.
     fn add_cps(&mut self, plan: &Plan, classes: &IdVec<PortId, u8>) {
         if !plan.scheme.has_congestion_points() {
             return;
@@ -239,7 +240,7 @@ impl Network {
         for (id, port) in self.ports.ids().zip(&plan.ports).filter(|(_, port)| port.watched) {
             let points = plan.domain.as_ref().map_or(u8::MAX, |domain| domain.ports[id.number() as usize].points);
             let own = classes[id] & controlled & points;
-            if own == 0 && plan.domain.is_some() {
+            if own == 0 {
                 continue;
             }
             let class = (own.count_ones() == 1).then(|| own.trailing_zeros() as u8);
