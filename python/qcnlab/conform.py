@@ -209,6 +209,8 @@ def _loss(loss: dict[str, Any]) -> list[str]:
         parts.append(
             f"{text.counted(loss['unmatched_frames'], 'frame')} on one side of the port alone"
         )
+    if loss["unmatched_cnms"]:
+        parts.append(f"{text.counted(loss['unmatched_cnms'], 'CNM')} heard by senders alone")
     if loss["dropped_frames"]:
         parts.append(f"{text.counted(loss['dropped_frames'], 'frame')} dropped by its statistics")
     return [*twice, f"the capture lacks frames: {', '.join(parts)}; {loss['share']:.2%} of all"]

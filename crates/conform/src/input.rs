@@ -250,6 +250,19 @@ impl Survey {
         self.is_ours() || (self.behind.0 > 0 && self.behind.1 == 0)
     }
 
+    /// Whether it would have CNMs as senders hear them: it is ours, whose hosts show what they hear, or it has frames that
+    /// came to a sender over the link beside it.
+    pub(super) fn shows_what_senders_hear(&self) -> bool {
+        let comes = |sender: &MacAddress, id: &InterfaceId| {
+            let to = |all: &HashMap<InterfaceId, HashMap<MacAddress, u64>>| {
+                all.get(id).is_some_and(|reached| reached.contains_key(sender))
+            };
+            to(&self.destinations) || to(&self.received)
+        };
+        let mut senders = self.senders.iter().filter_map(|(sender, seen)| Some((sender, seen.beside()?)));
+        self.is_ours() || senders.any(|(sender, id)| comes(sender, &id))
+    }
+
     /// The delay of a link, where the interface tells it.
     pub(super) fn delay(&self, InterfaceId(id): InterfaceId) -> Option<Span> {
         let comment = &self.interfaces.get(id as usize)?.comment;

@@ -52,6 +52,7 @@ fn loss(loss: &Loss, survey: &Survey) -> Value {
         "missing_frames": loss.missing,
         "unmatched_frames": loss.unmatched,
         "dropped_frames": loss.dropped,
+        "unmatched_cnms": loss.unmatched_cnms,
         "repeated_frames": survey.repeated,
         "share": loss.rate(),
     })

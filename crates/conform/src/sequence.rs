@@ -115,12 +115,19 @@ pub(super) struct Loss {
     /// What the interfaces' own statistics say: frames that came to them, and that were dropped.
     pub(super) counted: u64,
     pub(super) dropped: u64,
+    /// CNMs of a port that the capture has as they left it, and those that it has as their senders heard them alone.
+    pub(super) cnms: u64,
+    pub(super) unmatched_cnms: u64,
 }
 
 impl Loss {
-    /// The share of frames that are missing: the largest that one of the three ways of telling gives.
+    /// The share of frames that are missing: the largest that one of the ways of telling gives.
     pub(super) fn rate(&self) -> f64 {
-        let share = |lost: u64, seen: u64| lost as f64 / (lost + seen).max(1) as f64;
+        self.frames_rate().max(share(self.unmatched_cnms, self.cnms))
+    }
+
+    /// The share without what CNMs tell.
+    pub(super) fn frames_rate(&self) -> f64 {
         let statistics = self.dropped as f64 / self.counted.max(self.dropped).max(1) as f64;
         share(self.missing, self.numbered).max(share(self.unmatched, self.matched)).max(statistics)
     }
@@ -138,6 +145,10 @@ impl Loss {
         }
         if self.dropped > 0 {
             parts.push(format!("its interfaces' statistics count {} frames that were dropped", self.dropped));
+        }
+        if self.unmatched_cnms > 0 {
+            let all = self.cnms + self.unmatched_cnms;
+            parts.push(format!("{} of {all} CNMs show at their senders alone", self.unmatched_cnms));
         }
         if parts.is_empty() { "its frames have no numbers that would tell".to_owned() } else { parts.join(", ") }
     }
@@ -159,6 +170,10 @@ impl Loss {
         }
         count
     }
+}
+
+fn share(lost: u64, seen: u64) -> f64 {
+    lost as f64 / (lost + seen).max(1) as f64
 }
 
 #[cfg(test)]

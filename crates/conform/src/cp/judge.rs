@@ -123,6 +123,10 @@ pub(crate) struct CpJudge {
     /// Queue of the arrival before.
     before: Option<(i64, i64)>,
     started: bool,
+    /// The longest queue so far, where the queue began to be congested, and where a sample was due at the latest.
+    longest: i64,
+    congested_from: Option<i64>,
+    pub(super) overdue: Option<CpBreach>,
     pub(crate) breach: Option<CpBreach>,
     pub(crate) checked: u64,
     /// Samples whose CNM is missing.
@@ -152,6 +156,9 @@ impl CpJudge {
             possible: VecDeque::new(),
             before: None,
             started: false,
+            longest: 0,
+            congested_from: None,
+            overdue: None,
             breach: None,
             checked: 0,
             rows: Vec::new(),
@@ -254,7 +261,7 @@ impl CpJudge {
             match sample {
                 Some(sample) => self.sampled(here, queued, sample),
                 None if self.started => self.passed(here, queued),
-                None => {}
+                None => self.unheard(&here),
             }
         }
         self.before = Some(len);
@@ -265,6 +272,29 @@ impl CpJudge {
         if self.likely.is_some() {
             self.possible.clear();
             self.started = false;
+        }
+    }
+
+    /// A frame came before any CNM: somewhere in a whole interval of congestion the law takes a sample.
+    fn unheard(&mut self, here: &Possible) {
+        self.longest = self.longest.max(here.len.1);
+        let longest = Possible { len: (0, self.longest), ..*here };
+        if self.overdue.is_some() || self.may_be_silent(&longest, here) {
+            self.congested_from = None;
+            return;
+        }
+        let since = here.position - *self.congested_from.get_or_insert(here.position);
+        let (_, most) = self.window(self.interval(0));
+        if since as f64 > most + here.beside as f64 {
+            let text = format!(
+                "no CNM by frame {}, although {} came to a congested queue: the law samples after {} at the latest, and \
+                 the queue of {} gives feedback",
+                here.frame,
+                text::octets(since),
+                text::octets(most as i64),
+                text::octets(here.len.0)
+            );
+            self.overdue = Some(CpBreach { frame: here.frame, stamp: here.at, kind: CpKind::SampleMissed, text });
         }
     }
 

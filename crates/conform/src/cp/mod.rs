@@ -2,6 +2,7 @@
 
 mod fields;
 mod judge;
+mod missing;
 mod ports;
 mod queue;
 
@@ -18,6 +19,7 @@ use super::tolerances::ConformOptions;
 use super::variants::{CpVariant, of_congestion_point};
 use fields::FieldJudge;
 use judge::{CpJudge, CpKind, Forgiven, Sample};
+use missing::{HeardAtSenders, SendersTell, may_be_missing};
 use ports::{PortLinks, SeenCpid, loss, own_cpid, ports};
 use qcnlab_capture::{CapturedFrame, Direction, InterfaceId};
 use qcnlab_capture::{FrameKind, Header};
@@ -99,6 +101,7 @@ struct CpReading {
     /// CNMs of other congestion points.
     others: u64,
     heard: VecDeque<(i64, u64, InterfaceId)>,
+    at_senders: HeardAtSenders,
     /// Who sends to the port over captured links, and the numbers of their frames.
     senders: HashSet<MacAddress>,
     sequences: Sequences,
@@ -117,18 +120,45 @@ pub(super) fn judge(file: &Path, options: &ConformOptions) -> Result<CpResults, 
     let ports = ports(&survey, options)?;
     let presets: Vec<QcnLaw> = distinct(QcnLaw::presets(), &law);
     let before = read(file, &survey, &ports, options, (None, None), Vec::new())?;
-    let (loss, room) = loss(&survey, &before.queue);
     let own = own_cpid(&before.cpid)?;
+    let heard_alone = own.and_then(|cpid| before.at_senders.alone.get(&cpid).copied()).unwrap_or(0);
+    let (loss, room) = loss(&survey, &before.queue, (before.cnms, heard_alone));
     let likely = (loss.rate() > 0.0).then(|| loss.most_of(before.cnms));
     let forgiven = Forgiven { queue: options.tolerances.queue.signed(), jitter: options.tolerances.jitter, likely };
     let judges: Vec<CpJudge> = std::iter::once(&law).chain(&presets).map(|law| CpJudge::new(law, forgiven)).collect();
     let first = read(file, &survey, &ports, options, (room, own), judges)?;
     // A field is wrong whatever the queue was.
     let field = first.fields.breach.clone();
-    let not_decidable = why_not(&first, &ports, &survey).filter(|_| field.is_none());
+    let mut not_decidable = why_not(&first, &ports, &survey).filter(|_| field.is_none());
+    let CpReading { cnms, senders, judges, .. } = &first;
+    let missed =
+        judges.first().and_then(|judge| judge.breach.as_ref().or(judge.overdue.as_ref().filter(|_| *cnms == 0)));
+    let mut breach = judges.first().and_then(|judge| judge.breach.clone());
+    let mut excused = None;
+    if let Some(missed) = missed.filter(|missed| may_be_missing(missed.kind)) {
+        let tell = SendersTell::of(file, options, &survey, senders);
+        if *cnms == 0 {
+            // A port that sends none at all, to senders whose messages the capture would show.
+            if not_decidable.is_some() && tell.never_slowed && survey.shows_what_senders_hear() {
+                (breach, not_decidable) = (Some(missed.clone()), None);
+            }
+        } else if not_decidable.is_none() {
+            let lenient = Forgiven { likely: Some(u64::MAX), ..forgiven };
+            let again = read(file, &survey, &ports, options, (room, own), vec![CpJudge::new(&law, lenient)])?;
+            if let Some(judge) = again.judges.into_iter().next()
+                && let Some(excuse) = tell.excuse(judge.missing, *cnms, heard_alone)
+            {
+                // What is wrong whatever messages are missing is told instead.
+                not_decidable = judge.breach.is_none().then_some(excuse);
+                breach.clone_from(&judge.breach);
+                excused = Some(judge);
+            }
+        }
+    }
     let mut judges = first.judges.into_iter();
     let main = judges.next();
-    let (mut breach, checked) = main.as_ref().map_or((None, 0), |judge| (judge.breach.clone(), judge.checked));
+    let main = excused.or(main);
+    let checked = main.as_ref().map_or(0, |judge| judge.checked);
     let mut fits = vec![(law.name.clone(), breach.clone())];
     fits.extend(presets.iter().map(|law| law.name.clone()).zip(judges.map(|judge| judge.breach)));
     let mut explained_by = Vec::new();
@@ -256,6 +286,7 @@ fn read(
         own,
         others: 0,
         heard: VecDeque::new(),
+        at_senders: HeardAtSenders::default(),
         senders: HashSet::new(),
         sequences: Sequences::default(),
         frames: 0,
@@ -273,6 +304,7 @@ fn read(
         pass.settle(now, false);
     }
     pass.end = now;
+    pass.at_senders.settle(i64::MAX);
     pass.settle(i64::MAX / 2, true);
     Ok(pass)
 }
@@ -320,6 +352,14 @@ impl CpReading {
             FrameKind::Cnm if frame.direction != Some(Direction::Received) => {
                 self.cnm(frame, &header, stamp, survey, ports)?
             }
+            FrameKind::Cnm => {
+                if let Ok(decoded) = decoding::read(frame)?
+                    && let Payload::Cnm(cnm) = decoded.payload
+                {
+                    self.at_senders.take(stamp, &cnm, true);
+                    self.at_senders.settle(stamp - OVERTAKING);
+                }
+            }
             _ => {}
         }
         Ok(())
@@ -353,6 +393,8 @@ impl CpReading {
             }
         };
         let Payload::Cnm(cnm) = decoded.payload else { return Ok(()) };
+        self.at_senders.take(stamp, &cnm, false);
+        self.at_senders.settle(stamp - OVERTAKING);
         // On its way it may cross several captured links.
         let content = {
             use std::hash::{DefaultHasher, Hash, Hasher};

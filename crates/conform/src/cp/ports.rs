@@ -96,12 +96,18 @@ pub(super) fn ports(survey: &Survey, options: &ConformOptions) -> Result<PortLin
 
 /// What the capture lacks, by all three ways of telling; and up to which length the queue surely has room, where it lacks
 /// anything.
-pub(super) fn loss(survey: &Survey, queue: &PortQueue) -> (Loss, Option<i64>) {
+pub(super) fn loss(survey: &Survey, queue: &PortQueue, (cnms, unmatched_cnms): (u64, u64)) -> (Loss, Option<i64>) {
     // Frames that are missing make the reconstructed queue a little shorter than it was.
     let room = queue.longest / 10 * 9;
     let roomy = queue.overtaken.iter().filter(|len| **len <= room).count() as u64;
-    let loss = Loss { matched: queue.matched_departures, unmatched: queue.unseen + roomy, ..survey.loss };
-    (loss, (loss.rate() > 0.0).then_some(room))
+    let loss = Loss {
+        matched: queue.matched_departures,
+        unmatched: queue.unseen + roomy,
+        cnms,
+        unmatched_cnms,
+        ..survey.loss
+    };
+    (loss, (loss.frames_rate() > 0.0).then_some(room))
 }
 
 /// The CPID of the first CNM of the bridge that sends the most. Where another sends as many, the user must say which is

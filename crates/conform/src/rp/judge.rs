@@ -195,6 +195,11 @@ impl Judge {
         before < FREE_FRAMES || before_in_time * 10 < before * 9
     }
 
+    /// Whether it filled the link all along, as a sender that no message ever reached.
+    pub(crate) fn never_slowed(&self) -> bool {
+        self.tally.cnms == 0 && self.tally.unseen_cnms == 0 && !self.began_paced()
+    }
+
     /// Whether it surely has frames to send: it filled the link before it was limited.
     fn backlogged(&self) -> bool {
         self.rules.backlogged || !self.began_paced()

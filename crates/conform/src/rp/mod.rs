@@ -44,6 +44,8 @@ pub(super) struct RpResult {
     pub(super) interface: String,
     pub(super) tally: Tally,
     pub(super) finding: Finding,
+    /// Whether it filled the link all along.
+    pub(super) never_slowed: bool,
     pub(super) intervals: Vec<Interval>,
     pub(super) left_out: u64,
     /// Each parameter set, and what it came to.
@@ -178,8 +180,17 @@ impl RpReading<'_> {
     }
 }
 
-/// Judges every reaction point of a capture.
+/// Judges every reaction point of a capture by the law, by each parameter set, and by single changes of the law.
 pub(super) fn judge(file: &Path, options: &ConformOptions) -> Result<RpResults, ConformError> {
+    judge_by_laws(file, options, QcnLaw::presets())
+}
+
+/// Judges every reaction point of a capture by the law alone.
+pub(super) fn judge_by_law(file: &Path, options: &ConformOptions) -> Result<RpResults, ConformError> {
+    judge_by_laws(file, options, Vec::new())
+}
+
+fn judge_by_laws(file: &Path, options: &ConformOptions, others: Vec<QcnLaw>) -> Result<RpResults, ConformError> {
     let law = QcnLaw::of(options)?.with_known_timers()?;
     let survey = Survey::of(file, options)?;
     let only = options.interface.as_deref().map(|name| survey.called(name)).transpose()?;
@@ -190,7 +201,8 @@ pub(super) fn judge(file: &Path, options: &ConformOptions) -> Result<RpResults, 
         .filter(|(_, id)| only.is_none_or(|only| only == *id))
         .collect();
     let ours = survey.is_ours();
-    let followed = QcnLaw::presets().into_iter().filter_map(|other| other.with_known_timers().ok());
+    let alone = others.is_empty();
+    let followed = others.into_iter().filter_map(|other| other.with_known_timers().ok());
     let presets: Vec<QcnLaw> = followed.filter(|other| other.rp != law.rp).collect();
     let judge_by = |law: &QcnLaw, sender: MacAddress, line: BitRate| {
         let mut rules = Rules::new(law, &options.tolerances, ours, line, survey.resolution);
@@ -221,6 +233,7 @@ pub(super) fn judge(file: &Path, options: &ConformOptions) -> Result<RpResults, 
     let mut points = Vec::new();
     for key in &first.order {
         let Some(mut judges) = first.judges.remove(key) else { continue };
+        let never_slowed = judges.first().is_some_and(Judge::never_slowed);
         let mut findings = judges.iter_mut().map(|judge| (judge.finish(), judge.tally()));
         let Some(((finding, intervals, left_out), tally)) = findings.next() else { continue };
         let others: Vec<Finding> = findings.map(|((finding, _, _), _)| finding).collect();
@@ -232,6 +245,7 @@ pub(super) fn judge(file: &Path, options: &ConformOptions) -> Result<RpResults, 
             interface,
             tally,
             finding,
+            never_slowed,
             intervals,
             left_out,
             fits,
@@ -243,7 +257,7 @@ pub(super) fn judge(file: &Path, options: &ConformOptions) -> Result<RpResults, 
         Finding::Breaks(breach) => Some((breach.stamp, breach.reason.clone(), point)),
         Finding::Conforms | Finding::NotDecidable(_) => None,
     });
-    if let Some((_, reason, point)) = broken.min_by_key(|(stamp, _, _)| *stamp) {
+    if let Some((_, reason, point)) = broken.min_by_key(|(stamp, _, _)| *stamp).filter(|_| !alone) {
         // Of a spread that is too narrow only another spread is the reason.
         let variants = match reason.kind {
             ReasonKind::Spread => of_narrower_spread(&law),

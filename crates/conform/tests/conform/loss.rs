@@ -2,6 +2,8 @@
 
 use super::planted::{self, Plant};
 use super::*;
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
 /// What a capture program loses.
@@ -263,4 +265,117 @@ fn judge_wrong_ports(is_asked: impl Fn(usize, usize) -> bool) {
             assert_eq!(report["verdict"], "breaks the law", "{name} {kind}");
         }
     }
+}
+
+/// Where messages alone are missing, at the port and at their senders, the senders slow down all the same: nothing is
+/// decided, unless another fault shows.
+#[test]
+fn a_right_port_is_not_accused_where_only_messages_are_missing() {
+    judge_without_messages(&[(20, 0), (4, 1)]);
+}
+
+#[test]
+#[ignore = "long: make test-all runs it"]
+fn a_right_port_is_not_accused_where_other_messages_are_missing() {
+    judge_without_messages(&[(50, 1), (20, 1), (20, 2), (10, 0), (10, 1), (4, 0)]);
+}
+
+fn judge_without_messages(losses: &[(u64, u64)]) {
+    let file = captured("lossy-messages", &shipped(HOTSPOT, &SHORT), "*");
+    for (one_in, seed) in losses {
+        let (again, cnms) = without_messages(&file, "messages", *one_in, *seed);
+        let report = cp(&again, &at_10g());
+        let told = format!("{one_in} {seed}, without {cnms} CNMs: {}", report["why"]);
+        assert_eq!(report["verdict"], "not decidable", "{told}");
+        assert_eq!(report["first_violation"], Value::Null, "{told}");
+        assert!(report["why"].as_str().unwrap().contains("slowed down"), "{told}");
+        let count = |key: &str| report[key].as_u64().unwrap();
+        assert_eq!(count("checked_cnms"), count("cnms"), "{told}");
+        // One shortly before another that is missing, or with one, is not seen.
+        assert!((1..=cnms).contains(&count("missing_cnms")), "{told}: {}", count("missing_cnms"));
+    }
+}
+
+/// The capture without one in so many messages, each missing wherever it was seen.
+fn without_messages(file: &Temporary, name: &str, one_in: u64, seed: u64) -> (Temporary, u64) {
+    let mut lost = HashSet::new();
+    let again = rewritten(file, name, |_, octets| {
+        let mut hasher = DefaultHasher::new();
+        (octets, seed).hash(&mut hasher);
+        let gone = is_cnm(octets) && hasher.finish().is_multiple_of(one_in);
+        if gone {
+            lost.insert(octets.to_vec());
+        }
+        (!gone).then(|| octets.to_vec())
+    });
+    (again, lost.len() as u64)
+}
+
+/// A fault that has nothing to do with messages is found in a capture that lacks them, in its own words.
+#[test]
+fn a_wrong_port_is_told_where_only_messages_are_missing() {
+    let file = captured("lossy-messages-wrong", &shipped(HOTSPOT, &SHORT), "*");
+    let (again, _) = without_messages(&file, "messages-wrong", 10, 0);
+    let mut cnms = 0;
+    let wrong = rewritten(&again, "messages-wrong-offset", |port, octets| {
+        let mut octets = octets.to_vec();
+        if port == "switch->sink" && is_cnm(&octets) {
+            cnms += 1;
+            // The offset, in units of 64 octets, of one message far behind the first that is missing.
+            if cnms == 60 {
+                octets[33] ^= 0x80;
+            }
+        }
+        Some(octets)
+    });
+    let report = cp(&wrong, &at_10g());
+    assert_eq!(report["verdict"], "breaks the law", "{}", report["why"]);
+    let kind = report["first_violation"]["kind"].as_str().unwrap();
+    assert!(["quantized feedback", "queue offset"].contains(&kind), "{}", report["why"]);
+}
+
+/// What a sender heard and the capture does not have at the port tells that the capture lacks messages.
+#[test]
+fn messages_that_their_senders_heard_are_missing_at_the_port() {
+    let file = captured("heard-alone", &shipped(HOTSPOT, &SHORT), "*");
+    let (mut all, mut gone) = (0, 0);
+    let again = rewritten(&file, "heard-alone-lossy", |port, octets| {
+        let here = port == "switch->sink" && is_cnm(octets);
+        all += u64::from(here);
+        let lost = here && all.is_multiple_of(20);
+        gone += u64::from(lost);
+        (!lost).then(|| octets.to_vec())
+    });
+    let report = cp(&again, &at_10g());
+    assert_eq!(report["verdict"], "conforms", "{}", report["why"]);
+    assert_eq!((&report["loss"]["unmatched_cnms"], gone), (&4.into(), 4));
+    assert_eq!(report["loss"]["share"].as_f64(), Some(4.0 / all as f64));
+    let whole = cp(&file, &at_10g());
+    assert_eq!(whole["loss"]["unmatched_cnms"], 0);
+}
+
+/// A port that sends no message at all, one of four, or none from some time on, breaks the law in a whole capture: its
+/// senders do not slow down either.
+#[test]
+fn a_port_that_sends_no_message_breaks_the_law() {
+    for (name, plant) in
+        [("never", Plant::SamplesLost(1)), ("quarter", Plant::SamplesLost(4)), ("from", Plant::SilentFrom(30))]
+    {
+        let mut scenario = shipped(HOTSPOT, &[&SHORT[..], &["duration=16 ms", "hotspot.0.until=14 ms"]].concat());
+        scenario.scheme = planted::scheme(plant);
+        let file = captured(&format!("silent-{name}"), &scenario, "*");
+        let mut options = at_10g();
+        options.interface = Some("switch->sink".to_owned());
+        let report = cp(&file, &options);
+        assert_eq!(report["verdict"], "breaks the law", "{name}: {}", report["why"]);
+        assert_eq!(report["first_violation"]["kind"], "no sample", "{name}: {}", report["why"]);
+    }
+    // Where messages reach the senders and the capture has none, nothing is decided.
+    let file = captured("silent-capture", &shipped(HOTSPOT, &SHORT), "*");
+    let again = rewritten(&file, "without-any", |_, octets| (!is_cnm(octets)).then(|| octets.to_vec()));
+    let mut options = at_10g();
+    options.interface = Some("switch->sink".to_owned());
+    let report = cp(&again, &options);
+    assert_eq!(report["verdict"], "not decidable", "{}", report["why"]);
+    assert_eq!(report["why"], "the capture has no CNM of port switch->sink");
 }

@@ -52,6 +52,8 @@ pub(crate) enum Plant {
     SetPoint(i64),
     /// One in so many samples is left out.
     SamplesLost(u32),
+    /// No message from this sample on.
+    SilentFrom(u32),
     /// The interval between samples times this.
     SampleBase(f64),
 }
@@ -280,6 +282,11 @@ impl CongestionPoint for Switch {
         self.left = (TABLE_KB[row] * 1000.0 * base * dice.jitter(0.3)) as i64;
         self.samples += 1;
         if fb == 0 {
+            return CpAction::Nothing;
+        }
+        if let Plant::SilentFrom(first) = self.plant
+            && self.samples >= first
+        {
             return CpAction::Nothing;
         }
         if let Plant::SamplesLost(one_in) = self.plant
