@@ -224,6 +224,75 @@ def test_one_dimension_at_a_time_finds_what_adds_up() -> None:
     assert report.tree()["claims_decided"] == 2
     assert [each.verdicts for each in report.left_out] == [("fails",), ("fails",)]
     assert "gets 0 of 2 rows whole; the fit gets 2, the stated set 0." in report.text()
+    # Each value serves the one row that chose it: the stated set stays, and what differs is named.
+    assert outcome.reading == (0, 0, 0)
+    assert (
+        "The reading stays the stated set. This set is 2 ahead, but by rows that took part in the "
+        "choice: sets that were chosen without a row have 0.0 of 2 rows, the stated set 0.0. The "
+        "two differ on 9.1 short drops of a, 9.2 short drops of a."
+    ) in report.text()
+
+
+def test_a_set_becomes_the_reading_if_rows_that_did_not_choose_it_are_served_better() -> None:
+    """By hand, in quarters of a row: the stated set has 2 in each, the other what is said."""
+    for other, unseen, chosen in (
+        # 2 ahead. Without any one row it is ahead still: it has each row by itself.
+        ((3, 3, 2), 8, (1,)),
+        # 1 ahead by the first row alone. Without it the two are equal, and the stated is chosen.
+        ((3, 2, 2), 6, (0,)),
+        # 2 ahead. Without the first row it is equal, so that row has 2; the others have 1 and 3.
+        ((4, 1, 3), 6, (0,)),
+        # 1 ahead, with two rows better: without either of them the two are equal.
+        ((3, 3, 1), 5, (0,)),
+        # 2 ahead by three rows, a claim lost in the last: without any of them it is still ahead.
+        ((3, 3, 3, 1), 10, (1,)),
+    ):
+        judge = ByHand(
+            (2,),
+            {
+                f"9.{index + 1}": lambda s, n=holding: (
+                    ("holds",) * (n if s[0] else 2) + ("fails",) * (4 - (n if s[0] else 2))
+                )
+                for index, holding in enumerate(other)
+            },
+        )
+        outcome = search(judge, replace(PLAN, starts=0, pairs=0))
+        assert outcome.best == (1,)
+        assert outcome.unseen == Fraction(unseen, 4), other
+        assert outcome.reading == chosen, other
+
+
+def test_sets_that_are_chosen_without_a_row_are_judged_again_as_the_best_is() -> None:
+    """The last value is best without row 9.1, and third of all: it would be no finalist of two."""
+    shares = {"9.1": (1, 4, 3, 0), "9.2": (1, 1, 1, 3)}
+    judge = ByHand(
+        (4,),
+        {
+            name: lambda s, of=several: ("holds",) * of[s[0]] + ("fails",) * (4 - of[s[0]])
+            for name, several in shares.items()
+        },
+    )
+    outcome = search(judge, replace(PLAN, starts=0, pairs=0, finalists=2))
+    assert set(outcome.finals) == {(0,), (1,), (2,), (3,)}
+    assert ((3,), 5) in judge.asked
+    # Without 9.1 the last is chosen, which has none of it; without 9.2 the second, which has 1.
+    assert outcome.unseen == Fraction(1, 4)
+    assert outcome.reading == (0,)
+
+
+def test_a_row_with_all_its_replications_is_judged_as_the_book_judges_it(
+    paper: Path, tmp_path: Path
+) -> None:
+    """Ten runs do for a printed number of a quick row, and are too few for another."""
+    deck = paper / "deck009.toml"
+    truth: Set = (2, 1, 1, 0)
+    quick = scoring.Judge(load(paper), space.read(paper, load(paper)), tmp_path / "a")
+    assert [each["9.1"] for each in quick.score([truth], 10)] == [("holds",)]
+    deck.write_text(deck.read_text(encoding="utf-8").replace("quick = true\n", ""))
+    slow = scoring.Judge(load(paper), space.read(paper, load(paper)), tmp_path / "a")
+    assert [each["9.1"] for each in slow.score([truth], 10)] == [("undecided",)]
+    # With fewer than the book has, medians decide.
+    assert [each["9.1"] for each in slow.score([truth], 9)] == [("holds",)]
 
 
 def test_pairs_find_what_no_single_value_shows() -> None:
@@ -289,6 +358,8 @@ def test_the_made_up_paper_gives_its_reading_away(
         "margin of randomness": "yes",
     }
     assert told["score"] == 4
+    assert (told["unseen_score"], told["stated_score"]) == (3, 0)
+    assert told["reading"] == told["set"]
     assert told["runs"] > 0
     journal = (out / "journal.jsonl").read_text(encoding="utf-8").splitlines()
     # As when it is killed: a line that is not whole, and verdicts that are not there.

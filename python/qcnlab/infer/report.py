@@ -14,6 +14,7 @@ from qcnlab.printing.text import counted, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from fractions import Fraction
 
     from qcnlab.book.entries import Claim, Row
     from qcnlab.infer.searching import Judging
@@ -46,11 +47,11 @@ class Report:
 
     @property
     def left_out(self) -> list[LeftOut]:
-        """For each row what the set gives that is best without it, of all that were judged."""
+        """For each row what the set gives that is best without it, of the finalists."""
         several = []
         for row in self.rows:
-            chosen = best(self.outcome.searched, but=row.id)
-            several.append(LeftOut(row.id, chosen, self.outcome.searched[chosen][row.id]))
+            chosen = best(self.outcome.finals, but=row.id)
+            several.append(LeftOut(row.id, chosen, self.outcome.finals[chosen][row.id]))
         return several
 
     @property
@@ -101,8 +102,10 @@ class Report:
             "of": self.names,
             "set": self.space.named(self.best),
             "stated": self.space.named(self.stated),
+            "reading": self.space.named(self.outcome.reading),
             "score": _score(self.scores),
             "stated_score": _score(self.before),
+            "unseen_score": _rounded(self.outcome.unseen),
             "rows": {
                 row.id: {"stated": list(self.before[row.id]), "set": list(self.scores[row.id])}
                 for row in self.rows
@@ -194,7 +197,23 @@ class Report:
         ]
 
     def _closing(self) -> list[str]:
-        return [self._trust(), self._freedom(), self._open(), self._untried()]
+        return [self._reading(), self._trust(), self._freedom(), self._open(), self._untried()]
+
+    def _reading(self) -> str:
+        if self.best == self.stated:
+            return "The reading is the stated set: no set that was judged serves more."
+        unseen, before = _rounded(self.outcome.unseen), _score(self.before)
+        if self.outcome.reading == self.best:
+            return (
+                "The reading is this set. Sets that were chosen without a row serve it, too: "
+                f"they have {unseen} of {len(self.rows)} rows, the stated set {before}."
+            )
+        return (
+            f"The reading stays the stated set. This set is {_score(self.scores) - before:.3g} "
+            "ahead, but by rows that took part in the choice: sets that were chosen without a row "
+            f"have {unseen} of {len(self.rows)} rows, the stated set {before}. The two differ on "
+            f"{', '.join(self.differing(self.scores, self.before))}."
+        )
 
     def _trust(self) -> str:
         fitted = sum(share(self.scores[row.id]) == 1 for row in self.rows)
@@ -243,7 +262,11 @@ def _on(claims: Sequence[str]) -> str:
 
 
 def _score(scores: Scores) -> float:
-    return round(float(total(scores)), 3)
+    return _rounded(total(scores))
+
+
+def _rounded(score: Fraction) -> float:
+    return round(float(score), 3)
 
 
 def _of(verdicts: Verdicts) -> str:

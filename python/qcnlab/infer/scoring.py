@@ -197,11 +197,14 @@ class Judge:
         self.runs += count
         took *= self._workers
         self._timed = (self._timed[0] + simulated, self._timed[1] + took)
-        judged = iter(judge(made, results, few=True))
+        by_medians, as_the_book = (judge(made, results, few=few) for few in (True, False))
+        judged = iter(zip(by_medians, as_the_book, strict=True))
         with self._journal.open("a", encoding="utf-8") as journal:
             for (name, chosen), rows in parts.items():
                 for row in rows:
-                    verdicts = tuple(next(judged).verdicts)
+                    few, whole = next(judged)
+                    as_there = self._whole(chapters[name], row, replications)
+                    verdicts = tuple((whole if as_there else few).verdicts)
                     key = self._key(chapters[name], row, chosen, replications)
                     self._known[key] = verdicts
                     line = {"key": key, "row": row.id, "verdicts": verdicts}
@@ -209,6 +212,11 @@ class Judge:
             journal.write(json.dumps({"simulated": simulated, "took": took}) + "\n")
         runner.forget()
         _prune(self.folder / "cases")
+
+    def _whole(self, chapter: Chapter, row: Row, replications: int) -> bool:
+        """Return whether a row has all replications of the book, so that its verdicts decide."""
+        cases = (chapter.cases[name] for name in row.claimed)
+        return all(case.model or case.replications <= replications for case in cases)
 
     def _case(self, chapter: Chapter, name: str, chosen: Set) -> Case:
         touching = self._touching[chapter.name, name]
@@ -220,7 +228,7 @@ class Judge:
 
     def _key(self, chapter: Chapter, row: Row, chosen: Set, replications: int) -> str:
         digest = hashlib.sha256(f"{_rules()} {core_digest()} {replications}".encode())
-        digest.update(repr(row.claims).encode())
+        digest.update(f"{row.quick} {row.claims!r}".encode())
         for name in row.claimed:
             case = self._case(chapter, name, chosen)
             digest.update(f"{name} {min(case.replications, replications)} {_digest(case)}".encode())
@@ -283,7 +291,7 @@ def _length(case: Case) -> float:
 def _rules() -> str:
     """Return a fingerprint of the code that judges: verdicts of other rules are not used."""
     digest = hashlib.sha256()
-    for path in sorted(Path(str(book_package.__file__)).parent.glob("*.py")):
+    for path in (*sorted(Path(str(book_package.__file__)).parent.glob("*.py")), Path(__file__)):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 

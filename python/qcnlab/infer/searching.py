@@ -7,13 +7,16 @@ such a row together. Random starts, drawn from the seed, do the same. The best o
 judged are judged again with more replications.
 
 A set that scores as another and departs less from the stated one is preferred, so that a reading is
-left only for a claim that holds without it.
+left only for a claim that does not hold with it. The best of many sets may be ahead by luck: it
+becomes the reading only if the sets that are chosen without each row serve those rows better than
+the stated set does (`Outcome.reading`).
 """
 
 from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Protocol
 
@@ -22,7 +25,6 @@ from qcnlab.infer.space import Set, Space
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
-    from fractions import Fraction
 
     from qcnlab.book.entries import Row
 
@@ -73,14 +75,28 @@ class Outcome:
     searched: dict[Set, Scores]
     """All sets that were judged while searching."""
     finals: dict[Set, Scores]
-    """The best of them and the stated one, with more replications."""
+    """With more replications: the best of them, those that are best without a row, the stated."""
     pairs_tried: int
     pairs_left: int
+    stated: Set
+    """The stated set, with what is held."""
 
     @property
     def best(self) -> Set:
         """The set that serves the printed claims best."""
         return best(self.finals)
+
+    @property
+    def unseen(self) -> Fraction:
+        """The sum over rows of what the set that is best without the row gives in it."""
+        rows = self.finals[self.stated]
+        chosen = {row: best(self.finals, but=row) for row in rows}
+        return sum((share(self.finals[chosen[row]][row]) for row in rows), Fraction(0))
+
+    @property
+    def reading(self) -> Set:
+        """The best set if sets serve rows that they were not chosen by better, or the stated."""
+        return self.best if self.unseen > total(self.finals[self.stated]) else self.stated
 
 
 def departures(chosen: Set) -> int:
@@ -142,14 +158,21 @@ class Search:
             self._random.shuffle(order)
             self._ascend(self._holding(drawn), order)
         finalists = sorted(self.scored, key=lambda s: _rank(s, self.scored[s]), reverse=True)
-        chosen = list(dict.fromkeys([*finalists[: self.plan.finalists], start]))
+        without = [best(self.scored, but=row.id) for row in self.judge.rows]
+        chosen = list(dict.fromkeys([*finalists[: self.plan.finalists], *without, start]))
         self.told(f"{len(chosen)} finalists, {self.plan.final} replications")
         finals = dict(zip(chosen, self.judge.score(chosen, self.plan.final), strict=True))
         near = [each for each in self._as_good(best(finals)) if each not in finals]
         self.told(f"{len(near)} sets beside the best that score as it does")
         finals.update(zip(near, self.judge.score(near, self.plan.final), strict=True))
         return Outcome(
-            self.plan, self.held, dict(self.scored), finals, self.pairs_tried, self.pairs_left
+            self.plan,
+            self.held,
+            dict(self.scored),
+            finals,
+            self.pairs_tried,
+            self.pairs_left,
+            start,
         )
 
     def _as_good(self, chosen: Set) -> list[Set]:
