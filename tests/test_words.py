@@ -127,6 +127,39 @@ SOURCES = {
         "Pollaczek-Khinchine, heavy tail, common random numbers, bootstrap, quantile, "
         "step marking, dumbbell, RTT fairness, background traffic, golden model, uplink, 400G"
     ),
+    "manuals of Cumulus Linux, OS10, AOS-CX, Junos Evolved, Windows and ESXi": (
+        "switch priority, egress shaper, congestion control profile, link pause, egress "
+        "scheduler, remark, lossy RoCE, headroom buffer, policing, trust dscp, qos-map, "
+        "service-pool, max-drop-rate, dot1p, shared-threshold-weight, color marking, "
+        "taildrop, preamble, SFD, minimum guaranteed buffer, link-level flow control, queue "
+        "depth, SMB Direct, Enable-NetQosFlowControl, New-NetQosTrafficClass, east-west "
+        "traffic, north-south traffic, Storage Spaces Direct, pfctx, pfcrx, RNIC, global "
+        "pause, 802.1p, vSAN, drop congestion notification, DCN, reactive path rebalancing, "
+        "dynamic load balancing, DLB, quality band, inactivity interval, X-ON threshold, "
+        "per-queue alpha, MMU, shallow buffer, burst absorption, low entropy, backend fabric, "
+        "GLB, VXLAN, queue-profile, schedule-profile, threshold-profile, QoS trust, lossless "
+        "pool, FCoE, NVMe/TCP"
+    ),
+    "RFC 8290, RFC 1242 and drafts on benchmarking AI fabrics": (
+        "FQ-CoDel, sojourn time, quantum, DRR, sparse flow, active queue management, CAKE, "
+        "Clos, DUT, soak test, line rate, forwarding rate, UET, XPU, ECN marking ratio, KPI, "
+        "TTFT, KV cache, MoE, out-of-order delivery, retransmission rate, bisection "
+        "bandwidth, convergence time, time to recovery, RDMA read, memory region, completion "
+        "queue, WQE, message rate"
+    ),
+    "what operators and students type": (
+        "link flap, FEC, CRC error, BER, packets per second, speed mismatch, slow receiver, "
+        "slow drain, autonegotiation, hop count, traffic matrix, permutation traffic, flow "
+        "size distribution, mice flow, long-lived flow, silent drop, black hole, spine, ToR, "
+        "NIC buffer, DMA, PCIe, host congestion, rate limiting, shaping, pacing, credit, "
+        "credit-based flow control, in-network computing, ACK clocking, ECN threshold, "
+        "marking threshold, RTT unfairness, convergence, stability, oscillation, damping, "
+        "gain, set point, sampling probability, feedback delay, propagation delay, "
+        "serialization delay, switch latency, link utilization, idle time, GPU utilization, "
+        "step time, iteration time, ring allreduce, tree allreduce, data center bridging, "
+        "802.3bd, 802.1AX, LAG, bond, MLAG, VLT, stacking, sFlow, gRPC, tcpdump, Wireshark, "
+        "pcap, ERSPAN, warm-up, percentile, median, CDF"
+    ),
 }
 """Words gathered from manuals, standards and papers, by where they are from."""
 TYPED = [word for each in SOURCES.values() for word in each.split(", ")]
@@ -147,6 +180,12 @@ QUESTIONS = {
     "gain margin": "phase margin",
     "M/D/1": "queueing model",
     "microbursts": "microburst",
+    "minimum rate": "scheme.rp.min_rate",
+    "step time": "training step",
+    "SMB Direct": "storage traffic",
+    "pfctx": "ESXi",
+    "slow drain": "slow receiver",
+    "time to recovery": "recovery_ms",
 }
 """Words of people who look for something, and what is explained first."""
 UNLIKE = {
@@ -164,6 +203,14 @@ UNLIKE = {
     "xoff limit": "xoff",
     "DSCP 26": "DSCP",
     "PFC priority": "PFC",
+    "oscillating queue": "oscillation",
+    "how big should the buffer be": "shared buffer",
+    "how long does recovery take": "recovery_ms",
+    "too many pause frames": "pause_frames",
+    "cable too long": "propagation delay",
+    "probability of marking": "marking probability",
+    "training slow": "job completion time",
+    "why is my link paused": "PAUSE",
 }
 """What people may type besides, and what has to be among the first proposals."""
 

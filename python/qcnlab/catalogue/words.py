@@ -20,8 +20,9 @@ TYPO = 0.84
 ALIKE = 0.6
 """So alike they are where one may be meant for the other."""
 SMALL = frozenset({
-    "a", "an", "and", "at", "be", "by", "do", "does", "for", "from", "how", "i", "in", "is", "it",
-    "of", "on", "or", "that", "the", "to", "what", "when", "with",
+    "a", "an", "and", "are", "at", "be", "by", "do", "does", "for", "from", "get", "how", "i",
+    "in", "is", "it", "my", "of", "on", "or", "should", "that", "the", "to", "too", "what", "when",
+    "who", "why", "with",
 })  # fmt: skip
 """Words that tell nothing of what is meant."""
 
