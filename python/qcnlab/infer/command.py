@@ -153,7 +153,7 @@ def _dry(judge: Judge, options: Options, held: dict[int, int]) -> tuple[dict[str
         "about": {"runs": most, "seconds": round(most_s / workers)},
         "timed": judge.timed,
     }
-    guess = "as timed here" if judge.timed else "a guess: nothing was timed yet"
+    guess = "as timed here" if judge.timed else "a rough guess: nothing was timed yet"
     words = "\n".join(
         [
             f"{', '.join(options.wanted)}: {counted(len(judge.rows), 'row')} with claims, "
