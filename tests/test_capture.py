@@ -16,6 +16,7 @@ import pytest
 
 import qcnlab
 import qcnlab.dissector
+from conftest import CommandLine, Done
 from qcnlab.captures import Capture, frames, lines, run_captured
 
 HOTSPOT = "og-hotspot-2src-10g-to-500m-rtt10us"
@@ -56,11 +57,8 @@ with_tshark = pytest.mark.skipif(
 )
 
 
-def command(*words: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "qcnlab", *map(str, words)],
-        capture_output=True, text=True, timeout=300, check=False, **options,
-    )  # fmt: skip
+def command(*words: str | Path) -> Done:
+    return CommandLine(Path.cwd())(*map(str, words))
 
 
 def captured(folder: Path, name: str, scenario: qcnlab.Scenario, ports: str = "*") -> Path:

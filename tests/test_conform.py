@@ -9,11 +9,11 @@ import struct
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import qcnlab
+from conftest import CommandLine, Done
 from qcnlab.captures import Capture, run_captured
 from qcnlab.conform import Tolerances, conform, lines
 from qcnlab.errors import Error
@@ -33,11 +33,8 @@ def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-def command(*words: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "qcnlab", "conform", *map(str, words)],
-        capture_output=True, text=True, timeout=300, check=False, **options,
-    )  # fmt: skip
+def command(*words: str | Path) -> Done:
+    return CommandLine(Path.cwd())("conform", *map(str, words))
 
 
 def test_a_run_conforms_to_its_own_law_and_not_to_another(capture: Path) -> None:

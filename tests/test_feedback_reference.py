@@ -74,20 +74,40 @@ def drawn(seed: int) -> tuple[dict[str, int], list[Transfer]]:
     return delays, flows
 
 
-@pytest.mark.parametrize("cnm_first", [False, True], ids=["with-data", "before-data"])
-@pytest.mark.parametrize(("cnm_bytes", "queue_bytes"), [(64, 10**7), (128, 10**7), (64, 45_000)])
-@pytest.mark.parametrize("seed", range(3))
+CLASSES = pytest.mark.parametrize("cnm_first", [False, True], ids=["with-data", "before-data"])
+OCTETS = pytest.mark.parametrize(
+    ("cnm_bytes", "queue_bytes"), [(64, 10**7), (128, 10**7), (64, 45_000)]
+)
+
+
+@CLASSES
+@OCTETS
 def test_messages_and_flows_are_the_same_to_the_picosecond(
+    *, cnm_first: bool, cnm_bytes: int, queue_bytes: int, tmp_path: Path
+) -> None:
+    hold(cnm_first, cnm_bytes, queue_bytes, 1, tmp_path / "cnms.pcapng")
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+@CLASSES
+@OCTETS
+def test_messages_and_flows_of_more_draws_are_the_same_to_the_picosecond(
     *, cnm_first: bool, cnm_bytes: int, queue_bytes: int, seed: int, tmp_path: Path
 ) -> None:
-    """A capture has nanoseconds; that of the hosts says when each CNM has arrived."""
+    hold(cnm_first, cnm_bytes, queue_bytes, seed, tmp_path / "cnms.pcapng")
+
+
+def hold(cnm_first: bool, cnm_bytes: int, queue_bytes: int, seed: int, file: Path) -> None:
+    """Hold a draw against the second implementation.
+
+    A capture has nanoseconds; that of the hosts says when each CNM has arrived.
+    """
     delays, flows = drawn(seed)
     setting = FeedbackSetting(
         delays, cnm_first=cnm_first, cnm_bytes=cnm_bytes, queue_bytes=queue_bytes
     )
     network = Network(setting, flows)
     done = network.run(HORIZON)
-    file = tmp_path / "cnms.pcapng"
     captured = scenario(setting, flows)
     ours = run_captured(captured, Capture("host*"), file, reps=1, progress=False)[0]
     assert told(ours) == as_told(network)

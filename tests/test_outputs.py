@@ -11,6 +11,7 @@ import pytest
 
 import qcnlab
 from conftest import HOTSPOT, SHORT_FLAGS, CommandLine, every_command
+from qcnlab.book import runner
 from qcnlab.files.outputs import CAPTURE, FIGURE, REPORT, writable
 
 LONG = "x" * 300
@@ -215,6 +216,19 @@ def test_what_compare_keeps_is_refused_before_anything_runs(here: CommandLine) -
         assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
         assert "another with --keep DIR" in done.stderr
     assert contents(here.folder) == before
+
+
+def test_no_case_of_the_book_runs_where_none_can_be_kept(
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[object] = []
+    monkeypatch.setattr(runner, "_run", lambda *rest: ran.append(rest))
+    (cli.folder / "file").touch()
+    for out in ("file", "file/below"):
+        done = cli("validate", "1.5", "-o", out)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+        assert f"cannot write the folder '{out}'" in done.stderr
+    assert not ran
 
 
 @pytest.mark.parametrize(

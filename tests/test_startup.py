@@ -20,6 +20,7 @@ from conftest import every_command
 from qcnlab.cli.commands import COMMANDS, GROUPS, START, loaded
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from conftest import CommandLine
@@ -119,34 +120,60 @@ STARTS: dict[str, tuple[int, int, set[str]]] = {
 CODE = """
 import json, os, sys
 from qcnlab.cli.program import main
-code = None
-try:
-    main(sys.argv[1:])
-except SystemExit as left:
-    code = left.code
-with open(os.environ["IMPORTED"], "w") as file:
-    json.dump([code, sorted(sys.modules)], file)
+for line in sys.stdin:
+    folder, *words = json.loads(line)
+    child = os.fork()
+    if child:
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+        continue
+    os.chdir(folder)
+    code = None
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in range(3):
+        os.dup2(nothing, number)
+    try:
+        main(words)
+    except SystemExit as left:
+        code = left.code
+    with open("imported.json", "w") as file:
+        json.dump([code, sorted(sys.modules)], file)
+    os._exit(0)
 """
+"""Import what every command does, once; run each command that is read in a copy of the process."""
 
 
-def imported(words: list[str], folder: Path) -> tuple[int, set[str]]:
-    """Run a command in a process of its own; return its exit code and all that it imported."""
-    answer = folder / "imported.json"
+@pytest.fixture(scope="module")
+def started() -> Iterator[subprocess.Popen[str]]:
+    """A process that has imported what starts the program, and has not run a command."""
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")
     }
-    subprocess.run(
-        [sys.executable, "-c", CODE, *words],
-        cwd=folder, env={**environment, "IMPORTED": str(answer)}, capture_output=True, check=True,
-    )  # fmt: skip
-    code, modules = json.loads(answer.read_text())
+    with subprocess.Popen(
+        [sys.executable, "-c", CODE],
+        env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        yield process
+        assert process.stdin is not None
+        process.stdin.close()
+
+
+def imported(
+    started: subprocess.Popen[str], words: list[str], folder: Path
+) -> tuple[int, set[str]]:
+    """Run a command in a process of its own; return its exit code and all that it imported."""
+    assert started.stdin is not None and started.stdout is not None
+    print(json.dumps([str(folder), *words]), file=started.stdin, flush=True)
+    assert started.stdout.readline() == "0\n"
+    code, modules = json.loads((folder / "imported.json").read_text())
     return code, set(modules)
 
 
 @pytest.mark.parametrize("line", STARTS)
-def test_a_command_imports_no_more_than_it_needs(line: str, tmp_path: Path) -> None:
+def test_a_command_imports_no_more_than_it_needs(
+    started: subprocess.Popen[str], line: str, tmp_path: Path
+) -> None:
     expected, most, not_needed = STARTS[line]
-    code, modules = imported(shlex.split(line), tmp_path)
+    code, modules = imported(started, shlex.split(line), tmp_path)
     assert code == expected
     assert modules.isdisjoint(not_needed), sorted(modules & not_needed)
     assert len(modules) <= most

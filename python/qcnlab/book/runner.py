@@ -101,6 +101,8 @@ def results(
     missing = {path for path in tasks if _read(path) is None}
     if not finished:
         wanted = [tasks[path] for path in tasks if path in missing]
+        if wanted:
+            _make(folder)
         if crew is None:
             _run(wanted, seed, jobs, progress)
         else:
@@ -115,6 +117,14 @@ def results(
         }
         for chapter in book.chapters
     }
+
+
+def _make(folder: Path) -> None:
+    """Make the folder of cases before any runs, so that none is lost for want of it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FolderError(f"cannot write the folder '{folder}': {error.strerror}") from error
 
 
 def is_kept(case: Case, folder: Path, seed: int = SEED) -> bool:
