@@ -2,7 +2,7 @@
 """Gate the engine on instructions a frame-hop, which noise on the machine does not change.
 
 Each workload runs twice under callgrind, short and long; the difference of the two, divided by the
-difference in frame-hops, leaves start-up out. `benches/instructions.json` holds the accepted counts
+difference in frame-hops, leaves start-up out. As many run at a time as there are cores. `benches/instructions.json` holds the accepted counts
 and the compiler they were taken with. A count more than MARGIN above its accepted one fails.
 
     python benches/gate.py           check
@@ -12,10 +12,12 @@ Needs valgrind, and the example built: cargo build --release -p qcnlab-lab --exa
 """
 
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 MARGIN = 0.05
@@ -77,7 +79,9 @@ def main() -> int:
     compiler = subprocess.run(
         ["rustc", "--version"], capture_output=True, text=True, check=True
     ).stdout.strip()
-    measured = {name: round(per_hop(*workload), 1) for name, workload in WORKLOADS.items()}
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        counts = pool.map(lambda workload: per_hop(*workload), WORKLOADS.values())
+        measured = {name: round(count, 1) for name, count in zip(WORKLOADS, counts, strict=True)}
     if "--bless" in sys.argv:
         ACCEPTED.write_text(
             json.dumps({"compiler": compiler, "instructions_per_hop": measured}, indent=2) + "\n"

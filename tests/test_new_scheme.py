@@ -1,8 +1,7 @@
-"""`make new-scheme` on a copy of the two crates it needs."""
+"""`make new-scheme` on a copy of the crate it changes; `test_rust_recipes.py` builds one."""
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -26,11 +25,8 @@ FILES = {
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The crates without what only the law tests need, so that they build in seconds."""
-    copy_crates(tmp_path, ("units", "schemes"))
+    copy_crates(tmp_path, ("schemes",))
     shutil.copytree(ROOT / "docs/reference", tmp_path / "docs/reference")
-    crate = tmp_path / "crates/schemes/Cargo.toml"
-    crate.write_text(crate.read_text().replace("proptest.workspace = true\n", ""))
     return tmp_path
 
 
@@ -51,7 +47,7 @@ def formatted(root: Path, *files: str) -> None:
     )
 
 
-def test_a_new_scheme_is_listed_builds_and_passes_its_tests(copy: Path) -> None:
+def test_a_new_scheme_is_listed(copy: Path) -> None:
     before = texts(copy)
     done = start(copy, "slow_start")
     assert (done.returncode, done.stderr) == (0, "")
@@ -61,25 +57,6 @@ def test_a_new_scheme_is_listed_builds_and_passes_its_tests(copy: Path) -> None:
     assert "SlowStart => slow_start::SlowStart," in after[f"{SOURCE}/registry.rs"]
     assert "cheme_name" not in after[f"{SOURCE}/family/slow_start.rs"]
     formatted(copy, f"{SOURCE}/lib.rs")
-    built = subprocess.run(
-        [
-            "cargo",
-            "test",
-            "--lib",
-            "--offline",
-            "--quiet",
-            "-p",
-            "qcnlab-schemes",
-            "family::slow_start",
-        ],
-        cwd=copy,
-        env={**os.environ, "CARGO_TARGET_DIR": str(copy / "target")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert built.returncode == 0, built.stderr
-    assert "2 passed" in built.stdout
 
 
 def test_long_imports_are_laid_out(copy: Path) -> None:

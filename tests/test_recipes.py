@@ -186,6 +186,7 @@ class Step:
         path = root / self.file
         if self.is_new:
             assert not path.exists()
+            path.parent.mkdir(exist_ok=True)
             path.write_text(self.text, encoding="utf-8")
             return
         text = path.read_text(encoding="utf-8")

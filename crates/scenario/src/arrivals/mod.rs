@@ -147,7 +147,7 @@ mod tests {
     use super::*;
     use crate::transport::Transport;
 
-    /// Every kind can be carried, and by transports that there are.
+    /// Every kind can be carried, and by transports that there are; each of them carries one.
     #[test]
     fn arrivals_name_transports_that_there_are() {
         let words: Vec<&str> = <Transport as Variants>::CHOICES.iter().map(|choice| choice.name).collect();
@@ -155,6 +155,9 @@ mod tests {
             let carried = carried_by(choice.name);
             assert!(!carried.is_empty(), "{}", choice.name);
             assert!(carried.iter().all(|word| words.contains(word)), "{}: {carried:?}", choice.name);
+        }
+        for word in words {
+            assert!(CARRIED_BY.iter().any(|carried| carried.contains(&word)), "{word}");
         }
         assert!(carried_by("pigeon").is_empty());
         assert_eq!(carried_by("collective"), ["roce"]);
