@@ -3,7 +3,8 @@
 
 Each workload runs twice under callgrind, short and long; the difference of the two, divided by the
 difference in frame-hops, leaves start-up out. As many run at a time as there are cores.
-`benches/instructions.json` holds the accepted counts and the compiler they were taken with. A count more than MARGIN above its accepted one fails.
+`benches/instructions.json` holds the accepted counts and the compiler they were taken with. A count
+more than MARGIN above its accepted one fails.
 
     python benches/gate.py           check
     python benches/gate.py --bless   write the counts as they are now

@@ -94,7 +94,13 @@ def tree() -> Path:
 
 def cargo(tree: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Return what cargo says in the copy."""
-    environment = {**os.environ, "CARGO_TARGET_DIR": str(FOLDER / "target"), "RUST_BACKTRACE": "0"}
+    environment = {
+        **os.environ,
+        "CARGO_TARGET_DIR": str(FOLDER / "target"),
+        # What is built is built once: nothing is kept for a build of parts of it.
+        "CARGO_INCREMENTAL": "0",
+        "RUST_BACKTRACE": "0",
+    }
     return subprocess.run(
         ["cargo", *words, "--offline"],
         cwd=tree,

@@ -118,7 +118,9 @@ STARTS: dict[str, tuple[int, int, set[str]]] = {
 """For each command: its exit code, the most modules, and those that it must not import."""
 
 CODE = """
-import json, os, sys
+import gc, json, os, sys
+gc.disable()
+del sys.modules["gc"]
 from qcnlab.cli.program import main
 for line in sys.stdin:
     folder, *words = json.loads(line)
