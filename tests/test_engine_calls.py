@@ -234,6 +234,19 @@ def test_the_network_and_the_senders_show_no_fields() -> None:
         assert fields and not re.search(r"^ *pub", fields, re.MULTILINE), part
 
 
+# The port itself, and the door to ports of all kinds.
+KNOW_KINDS = {"port", "engine/network/ports"}
+
+
+def test_nobody_but_the_port_and_its_door_tells_kinds_of_ports_apart() -> None:
+    files = {
+        str(file.relative_to(SOURCES).with_suffix(""))
+        for file in SOURCES.rglob("*.rs")
+        if "PortKind" in file.read_text(encoding="utf-8")
+    }
+    assert files == KNOW_KINDS
+
+
 def test_a_call_counts_for_the_type_that_it_is_made_on(tmp_path: Path) -> None:
     """`a` calls `b` by a field, a local and a parameter; `b` closes a circle or does not."""
     folder = tmp_path / "engine"

@@ -13,16 +13,17 @@ use crate::frame::{Flags, Frame, Ring, flag};
 use crate::ids::{FlowId, InputId, PortCpId, QueuesId};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
-/// How a port queues and transmits.
+/// The kinds of ports: how one queues and transmits. The port itself and the door to all kinds, `ports.rs` of the engine's
+/// network, tell them apart; everybody else asks the port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub(crate) enum PortKind {
     /// First in, first out, without limit; nothing observes or pauses it.
     Plain,
     /// First in, first out; departures are computed when frames arrive.
     Fifo(Fifo),
     /// Frames wait in priority queues; the end of each transmission is an event.
     Queues(QueuesId),
-    /// As [`Plain`](Mode::Plain), with the frames of one sender, which waits while the link is busy or paused.
+    /// As [`Plain`](PortKind::Plain), with the frames of one sender, which waits while the link is busy or paused.
     Alone(Sole),
     /// It carries the frames of one lazy sender, which are sent on demand.
     Lazy(Sole),
@@ -116,7 +117,7 @@ pub(crate) struct Port {
     delay: u64,
     /// When the last queued frame will have left.
     busy_until: u64,
-    mode: Mode,
+    kind: PortKind,
     /// With more than so many octets queued, its queue must be updated before a frame leaves the ring.
     minded_above: u64,
     /// Up to so many octets a queue takes a frame without an update: it fits, and departures may be ignored with it.
@@ -166,7 +167,7 @@ impl Port {
             queued: 0,
             delay: delay.ps(),
             busy_until: 0,
-            mode: if capacity.is_none() { Mode::Plain } else { Mode::Fifo(Fifo::UNWATCHED) },
+            kind: if capacity.is_none() { PortKind::Plain } else { PortKind::Fifo(Fifo::UNWATCHED) },
             minded_above: u64::MAX,
             unseen_up_to: capacity.map_or(u64::MAX, Bytes::get),
             admits: u64::MAX,
@@ -209,16 +210,16 @@ impl Port {
     /// The lazy sender whose frames it carries.
     #[inline(always)]
     pub(crate) const fn lazy_sender(&self) -> Option<FlowId> {
-        match self.mode {
-            Mode::Lazy(lazy) => Some(lazy.sender),
-            Mode::Plain | Mode::Alone(_) | Mode::Fifo(_) | Mode::Queues(_) => None,
+        match self.kind {
+            PortKind::Lazy(lazy) => Some(lazy.sender),
+            PortKind::Plain | PortKind::Alone(_) | PortKind::Fifo(_) | PortKind::Queues(_) => None,
         }
     }
 
     /// Whether anything is done about departures when its queue is updated.
     #[inline(always)]
     pub(crate) const fn observes_departures(&self) -> bool {
-        matches!(self.mode, Mode::Fifo(fifo) if !matches!(fifo.departures, Departures::Unobserved))
+        matches!(self.kind, PortKind::Fifo(fifo) if !matches!(fifo.departures, Departures::Unobserved))
     }
 
     /// Whether its queue must be updated before a frame leaves the ring: something is done about its departure.
@@ -227,22 +228,83 @@ impl Port {
         self.queued > self.minded_above
     }
 
-    /// How it queues and transmits.
+    /// Which of the kinds it is. Nobody asks but the door to all kinds.
     #[inline(always)]
-    pub(crate) const fn mode(&self) -> Mode {
-        self.mode
+    pub(crate) const fn kind(&self) -> PortKind {
+        self.kind
     }
 
-    /// Queues and transmits so from now on.
-    pub(crate) fn set_mode(&mut self, mode: Mode) {
-        self.mode = mode;
+    /// The priority queues that its frames wait in now.
+    #[inline(always)]
+    pub(crate) const fn queues_in_use(&self) -> Option<QueuesId> {
+        match self.kind {
+            PortKind::Queues(queues) => Some(queues),
+            PortKind::Plain | PortKind::Fifo(_) | PortKind::Alone(_) | PortKind::Lazy(_) => None,
+        }
+    }
+
+    /// What it needs, if it is first-in first-out now.
+    #[inline(always)]
+    pub(crate) const fn fifo(&self) -> Option<Fifo> {
+        match self.kind {
+            PortKind::Fifo(fifo) => Some(fifo),
+            PortKind::Plain | PortKind::Queues(_) | PortKind::Alone(_) | PortKind::Lazy(_) => None,
+        }
+    }
+
+    /// What is done about departures when its queue is updated.
+    #[inline(always)]
+    pub(crate) const fn departures(&self) -> Departures {
+        match self.kind {
+            PortKind::Fifo(fifo) => fifo.departures,
+            PortKind::Plain | PortKind::Queues(_) | PortKind::Alone(_) | PortKind::Lazy(_) => Departures::Unobserved,
+        }
+    }
+
+    /// Whether it carries nothing but the frames of senders that wait for its link, and takes them all.
+    #[inline(always)]
+    pub(crate) const fn is_plain(&self) -> bool {
+        matches!(self.kind, PortKind::Plain | PortKind::Alone(_))
+    }
+
+    /// The sender that has it to itself.
+    #[inline(always)]
+    pub(crate) const fn sole_sender(&self) -> Option<FlowId> {
+        match self.kind {
+            PortKind::Alone(sole) | PortKind::Lazy(sole) => Some(sole.sender),
+            PortKind::Plain | PortKind::Fifo(_) | PortKind::Queues(_) => None,
+        }
+    }
+
+    /// Its frames wait in priority queues from now on.
+    pub(crate) fn use_queues(&mut self, queues: QueuesId) {
+        self.set_kind(PortKind::Queues(queues));
+    }
+
+    /// It is first-in first-out from now on.
+    pub(crate) fn use_fifo(&mut self, fifo: Fifo) {
+        self.set_kind(PortKind::Fifo(fifo));
+    }
+
+    /// It carries the frames of `sender` alone, which waits while the link is busy or paused.
+    pub(crate) fn carry_alone(&mut self, sender: FlowId) {
+        self.set_kind(PortKind::Alone(Sole { sender, queues: self.queues() }));
+    }
+
+    /// It carries the frames of `sender` alone, which are sent on demand.
+    pub(crate) fn carry_on_demand(&mut self, sender: FlowId) {
+        self.set_kind(PortKind::Lazy(Sole { sender, queues: self.queues() }));
+    }
+
+    fn set_kind(&mut self, kind: PortKind) {
+        self.kind = kind;
         self.find_limits();
     }
 
     /// Has departures free the buffers of their frames, if it is first-in first-out and its node counts `each` frame in
     /// and out; otherwise no longer.
     pub(crate) fn count_departures(&mut self, each: bool) {
-        if let Mode::Fifo(fifo) = &mut self.mode {
+        if let PortKind::Fifo(fifo) = &mut self.kind {
             fifo.departures = fifo.departures.counted(each);
             self.find_limits();
         }
@@ -261,7 +323,7 @@ impl Port {
 
     /// Finds how long the queue may be before something has to be done about departures.
     fn find_limits(&mut self) {
-        let Mode::Fifo(Fifo { departures, .. }) = self.mode else {
+        let PortKind::Fifo(Fifo { departures, .. }) = self.kind else {
             self.minded_above = u64::MAX;
             return;
         };
@@ -284,11 +346,11 @@ impl Port {
 
     /// The priority queues it uses now or may use.
     pub(crate) const fn queues(&self) -> Option<QueuesId> {
-        match self.mode {
-            Mode::Plain => None,
-            Mode::Fifo(fifo) => fifo.queues,
-            Mode::Queues(queues) => Some(queues),
-            Mode::Alone(sole) | Mode::Lazy(sole) => sole.queues,
+        match self.kind {
+            PortKind::Plain => None,
+            PortKind::Fifo(fifo) => fifo.queues,
+            PortKind::Queues(queues) => Some(queues),
+            PortKind::Alone(sole) | PortKind::Lazy(sole) => sole.queues,
         }
     }
 
@@ -730,26 +792,26 @@ mod tests {
         enqueue(&mut port, at_us(0), frame(1500));
         let limits = |port: &Port| (port.minds_arrivals(), (0..=4500).rev().find(|size| port.surely_fits(*size)));
         let cp = PortCpId::new(0);
-        let fifo = |departures| Mode::Fifo(Fifo { departures, ..Fifo::UNWATCHED });
+        let fifo = |departures| Fifo { departures, ..Fifo::UNWATCHED };
         assert_eq!(limits(&port), (false, Some(3000)));
-        port.set_mode(fifo(Departures::FreeBuffers));
+        port.use_fifo(fifo(Departures::FreeBuffers));
         assert_eq!(limits(&port), (true, Some(3000)));
-        port.set_mode(fifo(Departures::Shown(cp)));
+        port.use_fifo(fifo(Departures::Shown(cp)));
         port.ignore_up_to(2000);
         assert_eq!((limits(&port), port.ignored_up_to()), ((false, Some(500)), 2000));
         port.ignore_up_to(1499);
         assert_eq!(limits(&port), (true, None));
         port.ignore_up_to(2000);
         port.count_departures(true);
-        assert_eq!((port.mode(), limits(&port)), (fifo(Departures::ShownAndFreed(cp)), (true, None)));
+        assert_eq!((port.fifo(), limits(&port)), (Some(fifo(Departures::ShownAndFreed(cp))), (true, None)));
         port.count_departures(false);
-        assert_eq!((port.mode(), limits(&port)), (fifo(Departures::Shown(cp)), (false, Some(500))));
+        assert_eq!((port.fifo(), limits(&port)), (Some(fifo(Departures::Shown(cp))), (false, Some(500))));
         port.go_down();
         assert_eq!(limits(&port), (false, None));
         port.come_up();
         assert_eq!(limits(&port), (false, Some(500)));
         port.update_queue(at_us(2));
-        port.set_mode(fifo(Departures::FreeBuffers));
+        port.use_fifo(fifo(Departures::FreeBuffers));
         assert!(!port.minds_arrivals(), "nothing is queued");
     }
 

@@ -5,7 +5,7 @@ use super::*;
 use crate::ids::{AdapterId, FlowId, Id, InputId, NodeId, PortId, SharedBufferId};
 use crate::net::{Net, greedy};
 use crate::plan::{Events, Feedback, LinkFailure, PausePlan, PauseRule, PauseScope, PauseTarget, Traffic};
-use crate::port::{FarEnd, Mode};
+use crate::port::FarEnd;
 use crate::roce::QpRecovery;
 use crate::shared_buffer::{SharedBufferPlan, SharedInputPlan};
 use crate::tcp::Flavour;
@@ -56,7 +56,7 @@ fn lazy_and_counting(change: impl Fn(&mut Net)) -> (bool, bool) {
     let engine = Engine::new(&net.plan);
     let port = |name| engine.network.port(PortId::new(net.port(name)));
     let lazy = engine.senders.outlet(FlowId::new(0)) == Outlet::OnDemand;
-    assert_eq!(lazy, matches!(port("a->s").mode(), Mode::Lazy(_)));
+    assert_eq!(lazy, port("a->s").lazy_sender().is_some());
     (lazy, port("s->c").far_end() == FarEnd::CountingSink)
 }
 
@@ -160,7 +160,7 @@ fn is_fifo(classes: [u8; 2], change: impl Fn(&mut Net)) -> bool {
     let engine = Engine::new(&net.plan);
     let s = NodeId::new(net.node("s"));
     let port = PortId::new(net.port("s->c"));
-    let fifo = matches!(engine.network.port(port).mode(), Mode::Fifo(fifo) if fifo.queues.is_some());
+    let fifo = engine.network.port(port).fifo().is_some_and(|fifo| fifo.queues.is_some());
     assert_eq!(fifo, engine.network.computes(s, port));
     fifo
 }

@@ -17,7 +17,6 @@ use crate::frame::{Frame, flag};
 use crate::ids::{FlowId, Id, IdVec, NodeId, PathId, PortId};
 use crate::path_choice::{PathChoice, QueueChoice};
 use crate::plan::{Plan, Traffic};
-use crate::port::Mode;
 use qcnlab_schemes::{Dice, Purpose};
 use std::collections::HashMap;
 
@@ -141,9 +140,9 @@ impl Network {
         links.extend(ways.iter().map(|(port, _)| *port).filter(|port| !ports[*port].is_down()));
         let [first_link, ..] = links[..] else { return next };
         let class = frame.class();
-        let queue = |port: PortId| match ports[port].mode() {
-            Mode::Queues(queues) => of_ports[queues].of_class(class).octets,
-            _ => unreachable!("a port that is chosen by its queue has priority queues"),
+        let queue = |port: PortId| {
+            let queues = ports[port].queues_in_use().expect("a port that is chosen by its queue has priority queues");
+            of_ports[queues].of_class(class).octets
         };
         let chosen = chooser.shortest(of_network[first_link].from, links, queue);
         let path = ways.iter().find(|(port, _)| *port == chosen).map_or(own, |(_, path)| *path);

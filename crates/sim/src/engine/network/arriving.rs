@@ -5,7 +5,7 @@ use crate::engine::schedule::{Event, Schedule};
 use crate::frame::{Frame, flag};
 use crate::ids::{FlowId, PortId};
 use crate::path::Path;
-use crate::port::{FarEnd, Mode};
+use crate::port::FarEnd;
 use qcnlab_units::Instant;
 
 /// What arrives over a link.
@@ -47,10 +47,10 @@ impl Network {
             self.update_queue(now, id);
             port = &mut self.ports[id];
         }
-        if let Mode::Lazy(lazy) = port.mode()
+        if let Some(sender) = port.lazy_sender()
             && port.ring().is_empty()
         {
-            return (Arriving::Unsent(lazy.sender), None);
+            return (Arriving::Unsent(sender), None);
         }
         let mut frame = port.take_arrived();
         frame.clear(flag::BUFFERED);

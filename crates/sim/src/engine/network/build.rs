@@ -13,7 +13,7 @@ use crate::packets::Packets;
 use crate::path::Path;
 use crate::path_choice::PathChoice;
 use crate::plan::{Events, PauseRule, Plan, Traffic};
-use crate::port::{Departures, FarEnd, Fifo, Mode, Port};
+use crate::port::{Departures, FarEnd, Fifo, Port};
 use crate::priority_queues::PriorityQueues;
 use crate::shared_buffer::SharedBuffer;
 use crate::watchdog::Watchdog;
@@ -190,7 +190,7 @@ impl Network {
                     .trim
                     .filter(|trim| from.quanta.is_none_or(|quanta| quanta[usize::from(trim.class)].get() == 0));
                 queues.heads = shared.and_then(|trim| HeadsShare::new(of_heads(trim)?, trim.share));
-                self.ports[id].set_mode(Mode::Queues(self.queues.push(queues)));
+                self.ports[id].use_queues(self.queues.push(queues));
             }
         }
     }
@@ -244,8 +244,8 @@ impl Network {
                 continue;
             }
             let class = (own.count_ones() == 1).then(|| own.trailing_zeros() as u8);
-            match self.ports[id].mode() {
-                Mode::Queues(queues) => {
+            match self.ports[id].queues_in_use() {
+                Some(queues) => {
                     for class in (0..8u8).filter(|class| own & 1 << class != 0) {
                         let only = own.count_ones() == 1;
                         let name = if only { port.name.clone() } else { format!("{}/{class}", port.name) };
@@ -253,12 +253,12 @@ impl Network {
                         self.queues[queues].of_class_mut(class).cp = Some(cp);
                     }
                 }
-                Mode::Plain | Mode::Alone(_) | Mode::Fifo(_) | Mode::Lazy(_) => {
+                None => {
                     let cp = self.cps.push(self.new_cp(plan, &port.name, id, class));
                     let shown = self.cps[cp].observes_departures();
                     let departures = if shown { Departures::Shown(cp) } else { Departures::Unobserved };
                     let arrivals = if self.cps[cp].sees_arrivals { cp } else { PortCpId::MAX };
-                    self.ports[id].set_mode(Mode::Fifo(Fifo { cp: Some(cp), arrivals, departures, queues: None }));
+                    self.ports[id].use_fifo(Fifo { cp: Some(cp), arrivals, departures, queues: None });
                 }
             }
         }
@@ -268,7 +268,7 @@ impl Network {
     /// ramp, and early drops.
     fn add_wred(&mut self, plan: &Plan) {
         for (id, port) in self.ports.ids().zip(&plan.ports).filter(|(_, port)| !port.wred.is_empty()) {
-            let Mode::Queues(queues) = self.ports[id].mode() else { continue };
+            let Some(queues) = self.ports[id].queues_in_use() else { continue };
             for queue in &mut self.queues[queues].queues {
                 let Some(wred) = port.wred.iter().find(|wred| wred.classes & 1 << queue.class != 0) else { continue };
                 let marks = queue.cp.is_some_and(|cp| self.cps[cp].set_ramp(wred.ramp));

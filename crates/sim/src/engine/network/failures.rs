@@ -11,7 +11,6 @@ use crate::engine::effects::Effect;
 use crate::engine::schedule::{Event, Schedule};
 use crate::frame::{Frame, flag};
 use crate::ids::{PortId, QueuesId};
-use crate::port::Mode;
 use crate::priority_queues::{PauseFrame, Transmitting};
 use qcnlab_units::Instant;
 
@@ -50,10 +49,7 @@ impl Network {
     }
 
     fn queues_of_failing(&self, id: PortId) -> QueuesId {
-        match self.ports[id].mode() {
-            Mode::Queues(queues) => queues,
-            _ => unreachable!("a port that may fail has priority queues"),
-        }
+        self.ports[id].queues_in_use().expect("a port that may fail has priority queues")
     }
 
     fn fail_port(&mut self, now: Instant, id: PortId, schedule: &mut Schedule, effects: &mut Vec<Effect>) {

@@ -17,9 +17,10 @@ mod failures;
 mod freeing;
 #[cfg(test)]
 mod in_tests;
-mod kinds;
 mod pausing;
 mod points;
+mod ports;
+mod questions;
 mod queueing;
 mod routes;
 mod scheduling;
@@ -44,7 +45,7 @@ use crate::ids::{
 use crate::input_buffer::InputBuffer;
 use crate::packets::Packets;
 use crate::path::Path;
-use crate::port::{Mode, Port};
+use crate::port::Port;
 use crate::priority_queues::PriorityQueues;
 use crate::shared_buffer::{Alpha, SharedBuffer};
 use adaptive::Adaptive;
@@ -53,9 +54,9 @@ pub(super) use audit::Books;
 pub(super) use build::network;
 pub(super) use captured::PauseOnLink;
 use domain::Domain;
-pub(super) use kinds::HostLink;
 use points::PortCp;
 use qcnlab_units::{BitRate, Instant, Span};
+pub(super) use questions::HostLink;
 pub(super) use queueing::Hop;
 use routes::Routes;
 
@@ -261,12 +262,9 @@ impl Network {
 
     /// The same where the output counts it.
     pub(super) fn counted_from(&self, output: PortId, input: InputId, classes: u8) -> Option<u64> {
-        match self.ports[output].mode() {
-            Mode::Queues(queues) if self.queues[queues].counts_inputs && (classes == u8::MAX || !self.remaps) => {
-                Some(self.queues[queues].octets_from(self.inputs[input].position, classes))
-            }
-            _ => None,
-        }
+        let queues = &self.queues[self.ports[output].queues_in_use()?];
+        let counted = queues.counts_inputs && (classes == u8::MAX || !self.remaps);
+        counted.then(|| queues.octets_from(self.inputs[input].position, classes))
     }
 
     /// Octets queued at `output` that input buffers of its node hold, by the position of the input; as many as occur.

@@ -4,7 +4,6 @@ use super::Network;
 use crate::engine::effects::Effect;
 use crate::engine::schedule::{Event, Schedule};
 use crate::ids::{FlowId, InputId, PortId, QueuesId};
-use crate::port::Mode;
 use crate::priority_queues::PauseFrame;
 use qcnlab_units::Instant;
 
@@ -98,9 +97,7 @@ impl Network {
         }
         let sender = queues.port;
         let port = self.reverse_of(sender);
-        if matches!(self.ports[port].mode(), Mode::Plain | Mode::Fifo(_) | Mode::Queues(_)) {
-            self.use_priority_queues(now, port, schedule);
-        }
+        self.use_priority_queues(now, port, schedule);
         Some((port, frame))
     }
 
@@ -137,9 +134,9 @@ impl Network {
     ) -> Option<FlowId> {
         let id = self.ports[port].queues()?;
         let queues = &self.queues[id];
-        if let Mode::Lazy(sole) | Mode::Alone(sole) = self.ports[port].mode() {
+        if let Some(sender) = self.ports[port].sole_sender() {
             self.ports[port].paused_until = queues.queues[0].pause.until();
-            return Some(sole.sender);
+            return Some(sender);
         }
         if queues.is_idle() {
             self.start_transmission(now, id, schedule);

@@ -4,7 +4,7 @@ use super::Network;
 use crate::frame::{Frame, flag};
 use crate::ids::{NodeId, PathId, PortCpId, PortId, QueuesId};
 use crate::packets::Packets;
-use crate::port::{Departures, Fifo, Mode, Port};
+use crate::port::{Departures, Port};
 use qcnlab_schemes::parts::ecn::RampParams;
 use qcnlab_schemes::registry::AnyCp;
 use qcnlab_schemes::{CongestionPoint, CpCapabilities, CpFastPath, Dice, Probe, ProbeAction, Queue, Signal};
@@ -175,8 +175,7 @@ impl Network {
     }
 
     fn act_on_departures(&mut self, now: Instant, id: PortId) {
-        let Mode::Fifo(Fifo { departures, .. }) = self.ports[id].mode() else { return };
-        match departures {
+        match self.ports[id].departures() {
             Departures::FreeBuffers => self.free_departed(now, id),
             Departures::Shown(cp) | Departures::ShownAndFreed(cp) => self.show_departed(now, id, cp),
             Departures::Unobserved => {}
@@ -210,7 +209,7 @@ impl Network {
     fn update_computing(&mut self, now: Instant, node: NodeId) {
         for output in 0..self.nodes[node].computing.len() {
             let output = self.nodes[node].computing[output];
-            if matches!(self.ports[output].mode(), Mode::Fifo(_)) {
+            if self.ports[output].fifo().is_some() {
                 self.update_queue(now, output);
             }
         }
@@ -226,7 +225,7 @@ impl Network {
     fn show_departed(&mut self, now: Instant, id: PortId, cp: PortCpId) {
         let Network { ports, cps, packets, inputs, shared_buffers, routes, .. } = self;
         let (port, cp) = (&mut ports[id], &mut cps[cp]);
-        let frees = matches!(port.mode(), Mode::Fifo(Fifo { departures: Departures::ShownAndFreed(_), .. }));
+        let frees = matches!(port.departures(), Departures::ShownAndFreed(_));
         while let Some(left) = port.next_departed(now) {
             let queue = Queue { len: port.queue_len(), capacity: port.capacity(), rate: port.rate() };
             if cp.marks_departures {
@@ -249,11 +248,7 @@ impl Network {
     /// A first-in first-out port starts the transmission of its oldest frame now: has its congestion point write on that.
     #[inline]
     pub(super) fn stamp_first(&mut self, now: Instant, id: PortId) {
-        let Mode::Fifo(Fifo { departures: Departures::Shown(cp) | Departures::ShownAndFreed(cp), .. }) =
-            self.ports[id].mode()
-        else {
-            return;
-        };
+        let (Departures::Shown(cp) | Departures::ShownAndFreed(cp)) = self.ports[id].departures() else { return };
         if self.cps[cp].stamps_departures {
             stamp_first(now, &self.ports[id], &mut self.cps[cp], &mut self.packets);
         }

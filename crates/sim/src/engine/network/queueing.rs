@@ -1,13 +1,12 @@
-//! A frame comes to a port: into its queue, and past the congestion point there.
+//! A frame comes into a queue, at each kind of port, and past the congestion point there.
 
 use super::Network;
-use crate::engine::effects::{Counted, NewAck};
+use crate::engine::effects::Counted;
 use crate::engine::schedule::{Event, Schedule};
-use crate::frame::{Frame, Parts, flag};
+use crate::frame::{Frame, flag};
 use crate::ids::{Id, InputId, PortCpId, PortId, QueuesId};
-use crate::path::Path;
 use crate::plan::{PauseRule, PauseTarget, TrimPlan};
-use crate::port::{FarEnd, Fifo, Mode};
+use crate::port::{FarEnd, Fifo};
 use qcnlab_schemes::{Arrival, CongestionPoint, CpAction, CpFastPath, CpId, Queue, Signal};
 use qcnlab_units::{Bytes, Instant};
 
@@ -28,7 +27,7 @@ pub(in crate::engine) enum Hop {
 
 /// Whether a queue has taken a frame.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Queued {
+pub(super) enum Queued {
     /// It has.
     Taken,
     /// It has, and the link behind it is [full](Hop::LinkFull).
@@ -40,7 +39,7 @@ enum Queued {
 impl Queued {
     /// The same, of this frame and the queue of this port.
     #[inline(always)]
-    const fn at(self, port: PortId, frame: Frame) -> Hop {
+    pub(super) const fn at(self, port: PortId, frame: Frame) -> Hop {
         match self {
             Queued::Taken => Hop::Taken,
             Queued::LinkFull => Hop::LinkFull(port),
@@ -50,28 +49,16 @@ impl Queued {
 }
 
 impl Network {
-    /// A data frame or an acknowledgement comes to a port.
+    /// As [`forward`](Network::forward), at a first-in first-out port.
     #[inline(always)]
-    pub(in crate::engine) fn forward(
+    pub(super) fn forward_fifo(
         &mut self,
         now: Instant,
         id: PortId,
+        fifo: Fifo,
         frame: Frame,
         schedule: &mut Schedule,
     ) -> Hop {
-        let mode = self.ports[id].mode();
-        if let Mode::Fifo(fifo) = mode {
-            self.forward_fifo(now, id, fifo, frame, schedule)
-        } else if let Mode::Queues(queues) = mode {
-            self.forward_by_class(now, id, queues, frame, schedule)
-        } else {
-            self.enqueue_plain(now, id, frame, schedule).at(id, frame)
-        }
-    }
-
-    /// As [`forward`](Network::forward), at a first-in first-out port.
-    #[inline(always)]
-    fn forward_fifo(&mut self, now: Instant, id: PortId, fifo: Fifo, frame: Frame, schedule: &mut Schedule) -> Hop {
         let queued = self.enqueue_fifo(now, id, frame, schedule);
         if queued == Queued::Refused {
             let cp = PortCpId::new(fifo.arrivals.number() | frame.all_bits_if_ack());
@@ -98,8 +85,8 @@ impl Network {
         self.show_arrival(now, id, cp, frame, len, true)
     }
 
-    /// As [`forward`](Network::forward), at a port with priority queues.
-    fn forward_by_class(
+    /// As [`forward`](Network::forward), of a data frame at a port with priority queues.
+    pub(super) fn forward_by_class(
         &mut self,
         now: Instant,
         mut id: PortId,
@@ -107,9 +94,6 @@ impl Network {
         mut frame: Frame,
         schedule: &mut Schedule,
     ) -> Hop {
-        if frame.is(flag::NOT_DATA) {
-            return self.enqueue(now, id, frame, schedule);
-        }
         let guarded = self.queues[queues].guarded;
         if guarded && self.adaptive.is_some() {
             id = self.adapt(id, &mut frame);
@@ -167,7 +151,7 @@ impl Network {
         shows: bool,
         schedule: &mut Schedule,
     ) -> Option<Signal> {
-        if let Mode::Queues(queues) = self.ports[id].mode()
+        if let Some(queues) = self.ports[id].queues_in_use()
             && self.pauses_by_threshold
             && frame.is(flag::BUFFERED)
         {
@@ -255,51 +239,26 @@ impl Network {
         Some((next, self.show_arrival(now, next, cp, frame, queue.len, false)?))
     }
 
-    /// Queues a frame for which no congestion point is asked.
-    pub(in crate::engine) fn enqueue(
+    /// Queues a frame at a port with priority queues; no congestion point is asked.
+    #[inline(always)]
+    pub(super) fn enqueue_unseen(
         &mut self,
         now: Instant,
         id: PortId,
+        queues: QueuesId,
         frame: Frame,
         schedule: &mut Schedule,
     ) -> Hop {
-        match self.ports[id].mode() {
-            Mode::Plain | Mode::Alone(_) | Mode::Lazy(_) => self.enqueue_plain(now, id, frame, schedule).at(id, frame),
-            Mode::Fifo(_) => self.enqueue_fifo(now, id, frame, schedule).at(id, frame),
-            Mode::Queues(queues) => {
-                let refused = self.queues[queues].guarded && self.refuses(id, queues, &frame);
-                if refused || !self.enqueue_by_class(now, id, queues, frame, schedule) {
-                    return Hop::Refused { port: id, frame, shows: false };
-                }
-                Hop::Taken
-            }
+        let refused = self.queues[queues].guarded && self.refuses(id, queues, &frame);
+        if refused || !self.enqueue_by_class(now, id, queues, frame, schedule) {
+            return Hop::Refused { port: id, frame, shows: false };
         }
-    }
-
-    /// Starts an acknowledgement of a packet.
-    #[inline(always)]
-    pub(in crate::engine) fn acknowledge(&mut self, now: Instant, reply: NewAck, schedule: &mut Schedule) -> Hop {
-        let NewAck { path, packet, size, class } = reply;
-        let Path { len: hop, destination, .. } = self.routes.paths[path];
-        self.nodes[destination].control_sent += u64::from(size);
-        let flags = flag::REVERSE | flag::ACK;
-        let ack = Frame::new(Parts { path, tag: packet.number(), size, class, hop, flags, limited_by: 0 });
-        let port = self.routes.back(&ack).expect("a path has links");
-        self.enqueue_ack(now, port, ack, schedule)
-    }
-
-    /// As [`enqueue`](Network::enqueue), where most acknowledgements begin: at a first-in first-out port.
-    #[inline(always)]
-    fn enqueue_ack(&mut self, now: Instant, id: PortId, ack: Frame, schedule: &mut Schedule) -> Hop {
-        match self.ports[id].mode() {
-            Mode::Fifo(_) => self.enqueue_fifo(now, id, ack, schedule).at(id, ack),
-            _ => self.enqueue(now, id, ack, schedule),
-        }
+        Hop::Taken
     }
 
     /// Queues a frame at a plain port.
     #[inline(always)]
-    fn enqueue_plain(&mut self, now: Instant, id: PortId, frame: Frame, schedule: &mut Schedule) -> Queued {
+    pub(super) fn enqueue_plain(&mut self, now: Instant, id: PortId, frame: Frame, schedule: &mut Schedule) -> Queued {
         let port = &mut self.ports[id];
         let arrival = port.enqueue_plain(now, frame);
         if matches!(port.far_end(), FarEnd::CountingSink) {
@@ -314,7 +273,7 @@ impl Network {
 
     /// Queues a frame at a first-in first-out port.
     #[inline(always)]
-    fn enqueue_fifo(&mut self, now: Instant, id: PortId, frame: Frame, schedule: &mut Schedule) -> Queued {
+    pub(super) fn enqueue_fifo(&mut self, now: Instant, id: PortId, frame: Frame, schedule: &mut Schedule) -> Queued {
         let mut port = &mut self.ports[id];
         if !port.surely_fits(frame.octets()) {
             self.update_queue(now, id);
@@ -367,7 +326,7 @@ impl Network {
     /// blame), and how it is cut, if its node does that.
     #[inline(always)]
     pub(in crate::engine) fn about_refused(&self, id: PortId, frame: &Frame) -> (Option<Counted>, Option<TrimPlan>) {
-        let Mode::Queues(queues) = self.ports[id].mode() else { return (None, None) };
+        let Some(queues) = self.ports[id].queues_in_use() else { return (None, None) };
         let queues = &self.queues[queues];
         if queues.drops(frame.class()) {
             return (Some(Counted::WatchdogDrop), None);
@@ -403,9 +362,9 @@ impl Network {
     /// Writes a mark on the frame that was queued last.
     fn mark_newest(&mut self, id: PortId, class: u8, mark: u8) {
         let port = &mut self.ports[id];
-        let ring = match port.mode() {
-            Mode::Plain | Mode::Alone(_) | Mode::Fifo(_) | Mode::Lazy(_) => port.ring_mut(),
-            Mode::Queues(queues) => &mut self.queues[queues].of_class_mut(class).frames,
+        let ring = match port.queues_in_use() {
+            Some(queues) => &mut self.queues[queues].of_class_mut(class).frames,
+            None => port.ring_mut(),
         };
         let newest = ring.tail().wrapping_sub(1);
         ring.at_mut(newest).write_mark(mark);

@@ -4,7 +4,6 @@ use super::Network;
 use crate::engine::schedule::Schedule;
 use crate::frame::{Frame, flag};
 use crate::ids::{InputId, NodeId, PortId, SharedBufferId};
-use crate::port::Mode;
 use crate::shared_buffer::{Alpha, QueueLimit};
 use qcnlab_units::Instant;
 
@@ -66,12 +65,12 @@ impl Network {
         let output = self.next_port(frame)?;
         let alpha = self.queue_alpha(output)?;
         let memory = &self.shared_buffers[shared];
-        let len = match self.ports[output].mode() {
-            Mode::Queues(queues) => {
+        let len = match self.ports[output].queues_in_use() {
+            Some(queues) => {
                 let queue = self.queues[queues].of_class(frame.class());
                 memory.take(queue.octets, queue.frames.since(queue.frames.head()))
             }
-            _ => memory.take(self.ports[output].queue_len().get(), self.ports[output].waiting()),
+            None => memory.take(self.ports[output].queue_len().get(), self.ports[output].waiting()),
         };
         Some(QueueLimit { alpha, len })
     }

@@ -4,7 +4,7 @@ use super::Network;
 use crate::engine::schedule::{Event, Schedule};
 use crate::frame::flag;
 use crate::ids::{FlowId, PortId, QueuesId};
-use crate::port::{FarEnd, Mode, rescaled};
+use crate::port::{FarEnd, rescaled};
 use crate::priority_queues::Transmitting;
 use qcnlab_schemes::Queue;
 use qcnlab_units::{BitRate, Bytes, Instant};
@@ -100,17 +100,13 @@ impl Network {
         {
             schedule.set(Event::Arrival(id), arrival);
         }
-        match port.mode() {
-            Mode::Queues(queues) => self.rescale_transmission(now, queues, old, schedule),
-            Mode::Alone(sole) | Mode::Lazy(sole) => return Some(sole.sender),
-            Mode::Fifo(fifo) => {
-                if let Some(queues) = fifo.queues {
-                    self.reschedule_adapter(now, queues, schedule);
-                }
-            }
-            Mode::Plain => {}
+        let (sender, queues) = (port.sole_sender(), port.queues());
+        if let Some(in_use) = port.queues_in_use() {
+            self.rescale_transmission(now, in_use, old, schedule);
+        } else if let (None, Some(queues)) = (sender, queues) {
+            self.reschedule_adapter(now, queues, schedule);
         }
-        None
+        sender
     }
 
     /// The link's rate has changed from `old`: what is left of the transmission goes at the new rate.

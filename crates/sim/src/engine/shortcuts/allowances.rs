@@ -12,7 +12,6 @@ use super::{Counting, Network};
 use crate::frame::flag;
 use crate::ids::NodeId;
 use crate::input_buffer::InputBuffer;
-use crate::port::Mode;
 use qcnlab_units::Instant;
 
 impl Network {
@@ -91,7 +90,7 @@ impl Network {
         for output in &self.nodes[node].outputs {
             let port = &mut self.ports[*output];
             port.count_departures(each);
-            if let Mode::Queues(queues) = port.mode()
+            if let Some(queues) = port.queues_in_use()
                 && let Some(fifo) = &mut self.queues[queues].unpaused
             {
                 fifo.departures = fifo.departures.counted(each);

@@ -13,7 +13,7 @@ use super::{Counting, Network};
 use crate::engine::schedule::{Event, Schedule};
 use crate::ids::{Id, NodeId, PortCpId, PortId, QueuesId};
 use crate::plan::{Events, Plan};
-use crate::port::{Departures, FarEnd, Fifo, Mode};
+use crate::port::{Departures, FarEnd, Fifo};
 use crate::priority_queues::Transmitting;
 use qcnlab_units::Instant;
 
@@ -26,7 +26,7 @@ impl Network {
         }
         let network = self;
         for (id, planned) in network.ports.ids().zip(&plan.ports) {
-            let Mode::Queues(queues) = network.ports[id].mode() else { continue };
+            let Some(queues) = network.ports[id].queues_in_use() else { continue };
             let [queue] = &network.queues[queues].queues[..] else { continue };
             let from = &plan.nodes[planned.from as usize];
             let by_holding = from.pauses_by_holding();
@@ -36,7 +36,7 @@ impl Network {
             }
             let departures = shown.map_or(Departures::Unobserved, Departures::Shown);
             let arrivals = queue.cp.filter(|cp| network.cps[*cp].sees_arrivals).unwrap_or(PortCpId::MAX);
-            network.ports[id].set_mode(Mode::Fifo(Fifo { cp: queue.cp, arrivals, departures, queues: Some(queues) }));
+            network.ports[id].use_fifo(Fifo { cp: queue.cp, arrivals, departures, queues: Some(queues) });
             let node = &mut network.nodes[NodeId::new(planned.from)];
             node.computing.push(id);
             if by_holding {
@@ -47,12 +47,12 @@ impl Network {
 
     /// Changes a first-in first-out port to its priority queues, if it has some.
     pub(super) fn use_priority_queues(&mut self, now: Instant, id: PortId, schedule: &mut Schedule) {
-        let Mode::Fifo(fifo) = self.ports[id].mode() else { return };
+        let Some(fifo) = self.ports[id].fifo() else { return };
         let Some(queues_id) = fifo.queues else { return };
         self.update_queue(now, id);
         let Network { ports, queues, inputs, routes, .. } = self;
         let (port, queues) = (&mut ports[id], &mut queues[queues_id]);
-        port.set_mode(Mode::Queues(queues_id));
+        port.use_queues(queues_id);
         queues.unpaused = Some(fifo);
         if let Some(ends) = port.next_departure() {
             queues.transmitting = Transmitting::Head(0);
@@ -83,7 +83,7 @@ impl Network {
         }
         let port_id = queues.port;
         let port = &mut self.ports[port_id];
-        port.set_mode(Mode::Fifo(fifo));
+        port.use_fifo(fifo);
         let queue = &mut queues.queues[0];
         queue.reset_count();
         port.take_back(now, &mut queue.frames);

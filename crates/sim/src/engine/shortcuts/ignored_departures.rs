@@ -7,7 +7,7 @@
 
 use super::Network;
 use crate::ids::PortId;
-use crate::port::{Departures, Mode};
+use crate::port::Departures;
 use qcnlab_schemes::CpFastPath;
 use qcnlab_units::Bytes;
 
@@ -23,11 +23,7 @@ impl Network {
     /// they leave less behind than what is counted with it.
     pub(super) fn find_ignored(&mut self, id: PortId) {
         let port = &mut self.ports[id];
-        let fifo = match port.mode() {
-            Mode::Fifo(fifo) => Some(fifo),
-            Mode::Queues(queues) => self.queues[queues].unpaused,
-            Mode::Plain | Mode::Alone(_) | Mode::Lazy(_) => None,
-        };
+        let fifo = port.fifo().or_else(|| self.queues[port.queues_in_use()?].unpaused);
         if let Some(Departures::Shown(cp) | Departures::ShownAndFreed(cp)) = fifo.map(|fifo| fifo.departures) {
             port.ignore_up_to(self.cps[cp].cp.ignores_departures_up_to(port.rate()).map_or(0, Bytes::get));
         }

@@ -46,7 +46,7 @@ fn slow_output() -> Net {
 }
 
 fn is_fifo_now(engine: &Engine, port: PortId) -> bool {
-    matches!(engine.network.port(port).mode(), Mode::Fifo(_))
+    engine.network.port(port).fifo().is_some()
 }
 
 /// The port is busy with a frame from 2.2 to 14.2 us. Of the pause frames that wait for it, one for the same classes is
@@ -137,16 +137,18 @@ fn what_an_output_holds_of_an_input_is_counted_in_the_classes_of_the_link() {
 /// state of its pauses, if nothing but its one class can be paused there: heads of packets have a class of their own.
 #[test]
 fn a_sender_has_a_link_of_one_class_to_itself() {
-    let mode = |trims: bool| {
+    let alone_or_queues = |trims: bool| {
         let mut net = star(&["a", "c"]);
         let config = testing::queue_pair(QpRecovery::SelectiveRepeat);
         net.flow("a", "c", 0, Traffic::Roce { config: config.into(), total: None });
         net.pause("s", 200_000, 30_000, 20_000);
         node(&mut net, "s").trim = trims.then_some(TrimPlan { size: Bytes::new(64), class: 7, share: 1000 });
-        Engine::new(&net.plan).network.port(port_id(&net, "a->s")).mode()
+        let engine = Engine::new(&net.plan);
+        let port = engine.network.port(port_id(&net, "a->s"));
+        let alone = port.sole_sender().is_some() && port.lazy_sender().is_none() && port.queues().is_some();
+        (alone, port.queues_in_use().is_some())
     };
-    assert!(matches!(mode(false), Mode::Alone(sole) if sole.queues.is_some()), "{:?}", mode(false));
-    assert!(matches!(mode(true), Mode::Queues(_)), "{:?}", mode(true));
+    assert_eq!([false, true].map(alone_or_queues), [(true, false), (false, true)]);
 }
 
 /// Three links into a shared buffer of 90 000 octets, of which each may use an eighth of what is free. 9999 octets can be

@@ -1,14 +1,10 @@
-//! What a port is of the few things that it can be, and what follows from that for those who ask.
-//!
-//! A frame comes to a port of any kind by [`forward`](Network::forward) or [`enqueue`](Network::enqueue), time by
-//! [`update_queue`](Network::update_queue) and [`end_transmission`](Network::end_transmission). Outside the network nobody knows
-//! kinds; senders are told of a [`HostLink`].
+//! What others have to know of a port, whatever its kind.
 
 use super::Network;
 use crate::engine::schedule::{Event, Schedule};
 use crate::frame::Frame;
 use crate::ids::{FlowId, PortCpId, PortId, QueuesId};
-use crate::port::{Mode, Port, Sole};
+use crate::port::Port;
 use qcnlab_schemes::Queue;
 use qcnlab_units::{Bytes, Instant};
 
@@ -28,12 +24,12 @@ impl Network {
     #[inline(always)]
     pub(in crate::engine) fn host_link(&self, id: PortId) -> HostLink {
         let port = &self.ports[id];
-        match port.mode() {
-            Mode::Queues(queues) if self.queues[queues].is_idle() => HostLink::Idle(queues),
-            Mode::Queues(_) => HostLink::Transmits,
-            Mode::Fifo(fifo) => HostLink::Computed { free: port.busy_until(), pausable: fifo.queues.is_some() },
-            Mode::Plain | Mode::Alone(_) | Mode::Lazy(_) => {
-                HostLink::Computed { free: port.busy_until(), pausable: false }
+        match port.queues_in_use() {
+            Some(queues) if self.queues[queues].is_idle() => HostLink::Idle(queues),
+            Some(_) => HostLink::Transmits,
+            None => {
+                let pausable = port.fifo().is_some_and(|fifo| fifo.queues.is_some());
+                HostLink::Computed { free: port.busy_until(), pausable }
             }
         }
     }
@@ -47,7 +43,7 @@ impl Network {
     /// Whether nothing but the frames of senders that wait for the link is ever at a port.
     #[inline(always)]
     pub(in crate::engine) fn is_plain(&self, id: PortId) -> bool {
-        matches!(self.ports[id].mode(), Mode::Plain | Mode::Alone(_))
+        self.ports[id].is_plain()
     }
 
     /// Transmits a frame over a [plain](Network::is_plain) port.
@@ -66,16 +62,14 @@ impl Network {
 
     /// A port carries the frames of this flow alone, which are sent on demand.
     pub(in crate::engine) fn carry_on_demand(&mut self, id: PortId, sender: FlowId) {
-        let port = &mut self.ports[id];
-        port.set_mode(Mode::Lazy(Sole { sender, queues: port.queues() }));
+        self.ports[id].carry_on_demand(sender);
     }
 
     /// A port carries the frames of this flow alone: where it can be paused, they wait at their source.
     pub(in crate::engine) fn carry_alone(&mut self, id: PortId, sender: FlowId) {
         let port = &mut self.ports[id];
-        let sole = Sole { sender, queues: port.queues() };
-        if sole.queues.is_some_and(|queues| self.queues[queues].queues.len() == 1) {
-            port.set_mode(Mode::Alone(sole));
+        if port.queues().is_some_and(|queues| self.queues[queues].queues.len() == 1) {
+            port.carry_alone(sender);
         }
     }
 
@@ -92,20 +86,16 @@ impl Network {
 
     /// Whether a port needs its adapter although only one flow leaves by it; its priority queues, if it has some.
     pub(in crate::engine) fn pausable(&self, id: PortId) -> Option<QueuesId> {
-        match self.ports[id].mode() {
-            Mode::Queues(queues) => Some(queues),
-            Mode::Fifo(fifo) => fifo.queues,
-            Mode::Plain | Mode::Alone(_) | Mode::Lazy(_) => None,
-        }
+        let port = &self.ports[id];
+        if port.sole_sender().is_some() { None } else { port.queues() }
     }
 
     /// The queue that frames of a class wait in at a port, as of the last update, and its congestion point.
     pub(super) fn queue_of(&self, id: PortId, class: u8) -> (Queue, Option<PortCpId>) {
         let port = &self.ports[id];
-        let (cp, len) = match port.mode() {
-            Mode::Plain | Mode::Alone(_) | Mode::Lazy(_) => (None, port.queue_len()),
-            Mode::Fifo(fifo) => (fifo.cp, port.queue_len()),
-            Mode::Queues(queues) => {
+        let (cp, len) = match port.queues_in_use() {
+            None => (port.fifo().and_then(|fifo| fifo.cp), port.queue_len()),
+            Some(queues) => {
                 let queue = self.queues[queues].of_class(class);
                 (queue.cp, Bytes::new(queue.octets))
             }
@@ -115,10 +105,10 @@ impl Network {
 
     /// Whether a queue of a port has a congestion point.
     pub(in crate::engine) fn has_cp(&self, id: PortId) -> bool {
-        match self.ports[id].mode() {
-            Mode::Plain | Mode::Alone(_) | Mode::Lazy(_) => false,
-            Mode::Fifo(fifo) => fifo.cp.is_some(),
-            Mode::Queues(queues) => self.queues[queues].queues.iter().any(|queue| queue.cp.is_some()),
+        let port = &self.ports[id];
+        match port.queues_in_use() {
+            None => port.fifo().is_some_and(|fifo| fifo.cp.is_some()),
+            Some(queues) => self.queues[queues].queues.iter().any(|queue| queue.cp.is_some()),
         }
     }
 }

@@ -1,0 +1,77 @@
+//! The door to a port, of whatever kind it is: a frame comes to it.
+//!
+//! Time comes to a port by [`update_queue`](Network::update_queue), where departures are computed, and by
+//! [`end_transmission`](Network::end_transmission), where each has an event. Nobody but this file and the port itself knows which
+//! kinds there are. Whoever has to know something of a port asks the port, or the network's [questions](super::questions) where that
+//! takes more than the port; senders are told of a [`HostLink`](super::HostLink).
+
+use super::{Hop, Network};
+use crate::engine::effects::NewAck;
+use crate::engine::schedule::Schedule;
+use crate::frame::{Frame, Parts, flag};
+use crate::ids::{Id, PortId};
+use crate::path::Path;
+use crate::port::PortKind;
+use qcnlab_units::Instant;
+
+impl Network {
+    /// A data frame or an acknowledgement comes to a port.
+    #[inline(always)]
+    pub(in crate::engine) fn forward(
+        &mut self,
+        now: Instant,
+        id: PortId,
+        frame: Frame,
+        schedule: &mut Schedule,
+    ) -> Hop {
+        let kind = self.ports[id].kind();
+        if let PortKind::Fifo(fifo) = kind {
+            self.forward_fifo(now, id, fifo, frame, schedule)
+        } else if let PortKind::Queues(queues) = kind {
+            if frame.is(flag::NOT_DATA) {
+                return self.enqueue(now, id, frame, schedule);
+            }
+            self.forward_by_class(now, id, queues, frame, schedule)
+        } else {
+            self.enqueue_plain(now, id, frame, schedule).at(id, frame)
+        }
+    }
+
+    /// Queues a frame for which no congestion point is asked.
+    pub(in crate::engine) fn enqueue(
+        &mut self,
+        now: Instant,
+        id: PortId,
+        frame: Frame,
+        schedule: &mut Schedule,
+    ) -> Hop {
+        match self.ports[id].kind() {
+            PortKind::Plain | PortKind::Alone(_) | PortKind::Lazy(_) => {
+                self.enqueue_plain(now, id, frame, schedule).at(id, frame)
+            }
+            PortKind::Fifo(_) => self.enqueue_fifo(now, id, frame, schedule).at(id, frame),
+            PortKind::Queues(queues) => self.enqueue_unseen(now, id, queues, frame, schedule),
+        }
+    }
+
+    /// Starts an acknowledgement of a packet.
+    #[inline(always)]
+    pub(in crate::engine) fn acknowledge(&mut self, now: Instant, reply: NewAck, schedule: &mut Schedule) -> Hop {
+        let NewAck { path, packet, size, class } = reply;
+        let Path { len: hop, destination, .. } = self.routes.paths[path];
+        self.nodes[destination].control_sent += u64::from(size);
+        let flags = flag::REVERSE | flag::ACK;
+        let ack = Frame::new(Parts { path, tag: packet.number(), size, class, hop, flags, limited_by: 0 });
+        let port = self.routes.back(&ack).expect("a path has links");
+        self.enqueue_ack(now, port, ack, schedule)
+    }
+
+    /// As [`enqueue`](Network::enqueue), where most acknowledgements begin: at a first-in first-out port.
+    #[inline(always)]
+    fn enqueue_ack(&mut self, now: Instant, id: PortId, ack: Frame, schedule: &mut Schedule) -> Hop {
+        match self.ports[id].kind() {
+            PortKind::Fifo(_) => self.enqueue_fifo(now, id, ack, schedule).at(id, ack),
+            _ => self.enqueue(now, id, ack, schedule),
+        }
+    }
+}
