@@ -56,12 +56,12 @@ impl SteppedRun {
 
     /// The rows so far. Of a scenario with `record.tables = false` there are none.
     pub fn rows(&self) -> &Trace {
-        self.engine.recorded()
+        self.engine.so_far().recorded()
     }
 
     /// Each port as the last step left it, in the order of [`network_json`](SteppedRun::network_json).
     pub fn ports(&self) -> Vec<PortState> {
-        self.engine.port_states()
+        self.engine.so_far().port_states()
     }
 
     /// Returns what the run is built of, as JSON: `nodes` with `name` and `host`; `ports` with `name`, `from` and `to`

@@ -90,7 +90,7 @@ impl InputBuffer {
     }
 
     /// Whether an allowance is at least a quarter of that of an empty buffer.
-    pub(crate) const fn is_much(&self, allowance: u64) -> bool {
+    pub(crate) const fn is_ample(&self, allowance: u64) -> bool {
         allowance > 0 && allowance >= self.full_allowance / 4
     }
 
@@ -225,7 +225,7 @@ mod tests {
         let mut classes = input(PauseScope::Classes(0b1001));
         assert!(classes.admit(3, 1000) && classes.admit(0, 5000));
         assert_eq!(classes.room(), 1000);
-        assert!(!classes.is_much(1000) && classes.is_much(1500));
+        assert!(!classes.is_ample(1000) && classes.is_ample(1500));
         // 4500 and 5000 octets held: a class may have 1000 more, the memory 500.
         let mut full = input(PauseScope::Classes(0b1001));
         assert!(full.admit(3, 4500) && full.admit(0, 5000));
@@ -233,7 +233,7 @@ mod tests {
         // With 802.3x all of it counts.
         let mut link = input(PauseScope::Link);
         assert!(link.admit(3, 1000) && link.admit(0, 1500));
-        assert_eq!((link.room(), link.is_much(3500)), (3500, true));
+        assert_eq!((link.room(), link.is_ample(3500)), (3500, true));
     }
 
     #[test]
@@ -241,7 +241,7 @@ mod tests {
         let mut input = input(PauseScope::Link);
         // A quarter of 3 octets is none.
         input.share(SharedBufferId::new(0), 3);
-        assert!(!input.is_much(0) && input.is_much(1));
+        assert!(!input.is_ample(0) && input.is_ample(1));
     }
 
     /// Of 10 000 octets and a watermark of 6000 all classes together may have 6000 before anything can be due. Of a class that

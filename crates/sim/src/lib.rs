@@ -59,7 +59,7 @@ mod wred;
 
 pub use audit::Violation;
 pub use departure::{DataFacts, Departure, FrameFacts, SignalFacts};
-pub use engine::{Control, Ending, Engine, Finished, Halt, PortState, Sink};
+pub use engine::{Control, Ending, Engine, Finished, Halt, Sink, SoFar};
 pub use path_choice::{PathChoice, QueueChoice};
 pub use plan::{
     CompletesAt, DependencyPlan, DomainPlan, DomainPort, Events, Feedback, FlowPlan, FlowPlans, GeneratorPlan,
@@ -69,6 +69,6 @@ pub use plan::{
 pub use replay::{ReplayError, ReplaySource, ReplayStream, ReplayedFrame};
 pub use reps::RepsPlan;
 pub use shared_buffer::{Alpha, SharedBufferPlan, SharedInputPlan, SharedQueuePlan};
-pub use trace::{Counters, DropKind, FlowTally, PauseRows, PointTally, RoceTally, TcpTally, Trace};
+pub use trace::{Counters, DropKind, FlowTally, PauseRows, PointTally, PortState, RoceTally, TcpTally, Trace};
 pub use watchdog::{WatchdogAction, WatchdogPlan};
 pub use wred::WredPlan;

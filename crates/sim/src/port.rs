@@ -25,8 +25,8 @@ pub(crate) enum PortKind {
     Queues(QueuesId),
     /// As [`Plain`](PortKind::Plain), with the frames of one sender, which waits while the link is busy or paused.
     Alone(Sole),
-    /// It carries the frames of one lazy sender, which are sent on demand.
-    Lazy(Sole),
+    /// It carries the frames of one sender, which are sent on demand.
+    OnDemand(Sole),
 }
 
 /// What a first-in first-out port needs.
@@ -119,13 +119,13 @@ pub(crate) struct Port {
     busy_until: u64,
     kind: PortKind,
     /// With more than so many octets queued, its queue must be updated before a frame leaves the ring.
-    minded_above: u64,
+    updated_above: u64,
     /// Up to so many octets a queue takes a frame without an update: it fits, and departures may be ignored with it.
-    unseen_up_to: u64,
+    fits_up_to: u64,
     /// Octets that the far end still admits without a look at it: any number at a plain node, none of a defended link.
-    admits: u64,
+    admits_up_to: u64,
     /// The flags of frames that are admitted so.
-    admitted: Flags,
+    admitted_flags: Flags,
     /// Picoseconds an octet; 0 when that is not a whole number.
     ps_per_byte: u64,
     overhead: u64,
@@ -168,10 +168,10 @@ impl Port {
             delay: delay.ps(),
             busy_until: 0,
             kind: if capacity.is_none() { PortKind::Plain } else { PortKind::Fifo(Fifo::UNWATCHED) },
-            minded_above: u64::MAX,
-            unseen_up_to: capacity.map_or(u64::MAX, Bytes::get),
-            admits: u64::MAX,
-            admitted: Flags::NONE,
+            updated_above: u64::MAX,
+            fits_up_to: capacity.map_or(u64::MAX, Bytes::get),
+            admits_up_to: u64::MAX,
+            admitted_flags: Flags::NONE,
             ps_per_byte: rate.ps_per_byte().unwrap_or(0),
             overhead: overhead.get(),
             count: PortCount::default(),
@@ -201,17 +201,17 @@ impl Port {
         Instant::from_ps(self.busy_until)
     }
 
-    /// When a lazy sender's next frame may start, from what is known now.
+    /// When the next frame of the sender that has it to itself may start, from what is known now.
     #[inline(always)]
     pub(crate) const fn next_start(&self) -> Instant {
         Instant::from_ps(if self.busy_until > self.paused_until { self.busy_until } else { self.paused_until })
     }
 
-    /// The lazy sender whose frames it carries.
+    /// The sender whose frames it carries, if they are sent on demand.
     #[inline(always)]
-    pub(crate) const fn lazy_sender(&self) -> Option<FlowId> {
+    pub(crate) const fn sender_on_demand(&self) -> Option<FlowId> {
         match self.kind {
-            PortKind::Lazy(lazy) => Some(lazy.sender),
+            PortKind::OnDemand(sole) => Some(sole.sender),
             PortKind::Plain | PortKind::Alone(_) | PortKind::Fifo(_) | PortKind::Queues(_) => None,
         }
     }
@@ -224,8 +224,8 @@ impl Port {
 
     /// Whether its queue must be updated before a frame leaves the ring: something is done about its departure.
     #[inline(always)]
-    pub(crate) const fn minds_arrivals(&self) -> bool {
-        self.queued > self.minded_above
+    pub(crate) const fn is_updated_before_arrival(&self) -> bool {
+        self.queued > self.updated_above
     }
 
     /// Which of the kinds it is. Nobody asks but the door to all kinds.
@@ -239,7 +239,7 @@ impl Port {
     pub(crate) const fn queues_in_use(&self) -> Option<QueuesId> {
         match self.kind {
             PortKind::Queues(queues) => Some(queues),
-            PortKind::Plain | PortKind::Fifo(_) | PortKind::Alone(_) | PortKind::Lazy(_) => None,
+            PortKind::Plain | PortKind::Fifo(_) | PortKind::Alone(_) | PortKind::OnDemand(_) => None,
         }
     }
 
@@ -248,7 +248,7 @@ impl Port {
     pub(crate) const fn fifo(&self) -> Option<Fifo> {
         match self.kind {
             PortKind::Fifo(fifo) => Some(fifo),
-            PortKind::Plain | PortKind::Queues(_) | PortKind::Alone(_) | PortKind::Lazy(_) => None,
+            PortKind::Plain | PortKind::Queues(_) | PortKind::Alone(_) | PortKind::OnDemand(_) => None,
         }
     }
 
@@ -257,7 +257,9 @@ impl Port {
     pub(crate) const fn departures(&self) -> Departures {
         match self.kind {
             PortKind::Fifo(fifo) => fifo.departures,
-            PortKind::Plain | PortKind::Queues(_) | PortKind::Alone(_) | PortKind::Lazy(_) => Departures::Unobserved,
+            PortKind::Plain | PortKind::Queues(_) | PortKind::Alone(_) | PortKind::OnDemand(_) => {
+                Departures::Unobserved
+            }
         }
     }
 
@@ -271,7 +273,7 @@ impl Port {
     #[inline(always)]
     pub(crate) const fn sole_sender(&self) -> Option<FlowId> {
         match self.kind {
-            PortKind::Alone(sole) | PortKind::Lazy(sole) => Some(sole.sender),
+            PortKind::Alone(sole) | PortKind::OnDemand(sole) => Some(sole.sender),
             PortKind::Plain | PortKind::Fifo(_) | PortKind::Queues(_) => None,
         }
     }
@@ -293,7 +295,7 @@ impl Port {
 
     /// It carries the frames of `sender` alone, which are sent on demand.
     pub(crate) fn carry_on_demand(&mut self, sender: FlowId) {
-        self.set_kind(PortKind::Lazy(Sole { sender, queues: self.queues() }));
+        self.set_kind(PortKind::OnDemand(Sole { sender, queues: self.queues() }));
     }
 
     fn set_kind(&mut self, kind: PortKind) {
@@ -324,15 +326,15 @@ impl Port {
     /// Finds how long the queue may be before something has to be done about departures.
     fn find_limits(&mut self) {
         let PortKind::Fifo(Fifo { departures, .. }) = self.kind else {
-            self.minded_above = u64::MAX;
+            self.updated_above = u64::MAX;
             return;
         };
-        self.minded_above = match departures {
+        self.updated_above = match departures {
             Departures::Unobserved => u64::MAX,
             Departures::Shown(_) => self.ignored_up_to,
             Departures::FreeBuffers | Departures::ShownAndFreed(_) => 0,
         };
-        self.unseen_up_to = match departures {
+        self.fits_up_to = match departures {
             Departures::ShownAndFreed(_) => 0,
             _ => self.capacity.min(self.ignored_up_to),
         };
@@ -350,7 +352,7 @@ impl Port {
             PortKind::Plain => None,
             PortKind::Fifo(fifo) => fifo.queues,
             PortKind::Queues(queues) => Some(queues),
-            PortKind::Alone(sole) | PortKind::Lazy(sole) => sole.queues,
+            PortKind::Alone(sole) | PortKind::OnDemand(sole) => sole.queues,
         }
     }
 
@@ -372,7 +374,7 @@ impl Port {
     /// Sets what happens to frames at the far end; a buffer has no allowance yet.
     pub(crate) const fn set_far_end(&mut self, far_end: FarEnd) {
         self.far_end = far_end;
-        (self.admits, self.admitted) = match far_end {
+        (self.admits_up_to, self.admitted_flags) = match far_end {
             FarEnd::Node | FarEnd::CountingSink => (u64::MAX, Flags::NONE),
             FarEnd::Buffer(_) => (0, Flags::of(flag::BUFFERED)),
             FarEnd::Defended | FarEnd::DefendedBuffer(_) => (0, Flags::NONE),
@@ -381,11 +383,11 @@ impl Port {
 
     /// Admits a frame that has arrived at the far end, if that needs no look at it.
     #[inline(always)]
-    pub(crate) const fn admit_unseen(&mut self, frame: &mut Frame) -> bool {
-        let fits = frame.octets() <= self.admits;
+    pub(crate) const fn admit_by_allowance(&mut self, frame: &mut Frame) -> bool {
+        let fits = frame.octets() <= self.admits_up_to;
         if fits {
-            self.admits -= frame.octets();
-            frame.set_all(self.admitted);
+            self.admits_up_to -= frame.octets();
+            frame.set_all(self.admitted_flags);
         }
         fits
     }
@@ -394,7 +396,7 @@ impl Port {
     pub(crate) const fn allowance(&self) -> u64 {
         match self.far_end {
             FarEnd::DefendedBuffer(_) => self.defended_allowance,
-            _ => self.admits,
+            _ => self.admits_up_to,
         }
     }
 
@@ -402,7 +404,7 @@ impl Port {
     pub(crate) const fn allowance_mut(&mut self) -> &mut u64 {
         match self.far_end {
             FarEnd::DefendedBuffer(_) => &mut self.defended_allowance,
-            _ => &mut self.admits,
+            _ => &mut self.admits_up_to,
         }
     }
 
@@ -455,8 +457,8 @@ impl Port {
     /// Whether a frame of `size` octets fits even if nothing has left since the last update, and departures may be
     /// ignored with it.
     #[inline(always)]
-    pub(crate) const fn surely_fits(&self, size: u64) -> bool {
-        self.queued + size <= self.unseen_up_to
+    pub(crate) const fn fits_without_update(&self, size: u64) -> bool {
+        self.queued + size <= self.fits_up_to
     }
 
     /// Removes what has left by `now` from the queue.
@@ -790,7 +792,9 @@ mod tests {
     fn what_is_done_about_departures_says_when_a_queue_is_updated() {
         let mut port = ten_gig();
         enqueue(&mut port, at_us(0), frame(1500));
-        let limits = |port: &Port| (port.minds_arrivals(), (0..=4500).rev().find(|size| port.surely_fits(*size)));
+        let limits = |port: &Port| {
+            (port.is_updated_before_arrival(), (0..=4500).rev().find(|size| port.fits_without_update(*size)))
+        };
         let cp = PortCpId::new(0);
         let fifo = |departures| Fifo { departures, ..Fifo::UNWATCHED };
         assert_eq!(limits(&port), (false, Some(3000)));
@@ -812,7 +816,7 @@ mod tests {
         assert_eq!(limits(&port), (false, Some(500)));
         port.update_queue(at_us(2));
         port.use_fifo(fifo(Departures::FreeBuffers));
-        assert!(!port.minds_arrivals(), "nothing is queued");
+        assert!(!port.is_updated_before_arrival(), "nothing is queued");
     }
 
     /// Twenty frames make the ring of eight grow twice. When the last of them has arrived, the next is at its beginning.
@@ -848,7 +852,7 @@ mod tests {
         *port.allowance_mut() = 3000;
         let mut arrives = || {
             let mut frame = frame(1500);
-            (port.admit_unseen(&mut frame), frame.is(flag::BUFFERED), port.allowance())
+            (port.admit_by_allowance(&mut frame), frame.is(flag::BUFFERED), port.allowance())
         };
         assert_eq!([arrives(), arrives(), arrives()], [(true, true, 1500), (true, true, 0), (false, false, 0)]);
     }
@@ -859,11 +863,11 @@ mod tests {
         let mut port = ten_gig();
         port.set_far_end(FarEnd::DefendedBuffer(InputId::new(0)));
         *port.allowance_mut() = 1000;
-        assert!(!port.admit_unseen(&mut frame(64)));
+        assert!(!port.admit_by_allowance(&mut frame(64)));
         assert_eq!((port.use_allowance(600), port.allowance()), (true, 400));
         assert_eq!((port.use_allowance(401), port.allowance()), (false, 400));
         assert_eq!((port.use_allowance(400), port.allowance()), (true, 0));
-        assert!(!port.admit_unseen(&mut frame(64)));
+        assert!(!port.admit_by_allowance(&mut frame(64)));
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub(crate) struct Sender {
     /// Whether it waits for its limiter or its adapter.
     pub(crate) waits: bool,
     /// Whether its frames are sent on demand, without an event for each.
-    pub(crate) lazy: bool,
+    pub(crate) on_demand: bool,
     /// Whether its queue pair and its limiter are there only from its start to its end.
     pub(crate) short_lived: bool,
     /// Frames that may wait at the source.
@@ -63,7 +63,7 @@ impl Sender {
             class: flow.class,
             flags,
             waits: false,
-            lazy: false,
+            on_demand: false,
             short_lived: false,
             room: flow.room.map_or(u64::MAX, |room| room.get() / flow.frame.get()),
             chooser: several.then(|| Box::new(PathChooser::new(plan.path_choice, dice()))),

@@ -1,7 +1,7 @@
 //! What a run returns: recorded rows, totals of the run and of each flow. Times are picoseconds from its start.
 
 use qcnlab_schemes::Signal;
-use qcnlab_units::Instant;
+use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use std::collections::BTreeMap;
 
 /// Columns of everything recorded.
@@ -396,6 +396,22 @@ impl DropRows {
         self.frames.push(frames);
         self.bytes.push(bytes);
     }
+}
+
+/// A port between two steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortState {
+    /// Octets queued, the frame in transmission included.
+    pub queue: Bytes,
+    /// Octets of the frames that have left since the start.
+    pub sent: Bytes,
+    /// The rate at which it serves.
+    pub rate: BitRate,
+    /// For how long it was paused since the start; classes that pause by themselves add up. Without pauses that ended
+    /// where the plan does not keep rows.
+    pub paused: Span,
+    /// Whether it, or a class of it, is paused.
+    pub is_paused: bool,
 }
 
 #[cfg(test)]

@@ -7,23 +7,23 @@ use super::signalling::ControlFrame;
 use crate::frame::{Frame, flag};
 use crate::ids::{FlowId, PortId, QueuesId};
 use crate::path::Path;
-use qcnlab_schemes::{Delivered, NotificationPoint, Probe};
+use qcnlab_schemes::{Delivered, NotificationPoint};
 use qcnlab_units::{Bytes, Instant};
 
 impl Engine {
     /// The oldest frame on a link reaches its far end.
     #[inline]
     pub(super) fn arrive(&mut self, now: Instant, id: PortId) {
-        let (arriving, lazy_sender) = self.network.take_arrived(now, id, &mut self.schedule);
+        let (arriving, sender_on_demand) = self.network.take_arrived(now, id, &mut self.schedule);
         match arriving {
             Arriving::Frame { frame, left, admitted } => {
-                if let Some(flow) = lazy_sender {
-                    self.schedule_on_demand(flow);
+                if let Some(flow) = sender_on_demand {
+                    self.hosts().schedule_on_demand(flow);
                 }
                 self.arrived(now, id, frame, left, admitted);
             }
             Arriving::Unsent(flow) => {
-                let (frame, left, admitted) = self.cross_empty_link(now, id, flow);
+                let (frame, left, admitted) = self.hosts().cross_empty_link(now, id, flow);
                 self.arrived(now, id, frame, left, admitted);
             }
         }
@@ -61,13 +61,13 @@ impl Engine {
     #[inline(never)]
     fn discarded(&mut self, now: Instant, id: PortId, frame: Frame, behind: Frame) {
         if frame.is(flag::NOT_DATA) {
-            self.lose_control(frame);
+            self.accounts().lose_control(frame);
         } else {
             let mut onward = frame;
             onward.advance_hop();
             let cut = self.network.cut_on_the_way(&onward);
             if !self.trim(now, id, cut, &onward) {
-                self.lose_data(now, id, &frame);
+                self.accounts().lose_data(now, id, &frame);
             }
         }
         if let Some((port, signal)) = self.network.show_discarded(now, behind) {
@@ -81,7 +81,7 @@ impl Engine {
     #[inline(never)]
     fn came_back(&mut self, now: Instant, frame: Frame) {
         let flow = self.network.end_at_source(&frame);
-        self.free(now, &frame);
+        self.network.free(now, &frame, &mut self.schedule);
         if !frame.is(flag::ACK) {
             return self.control_received(now, frame);
         }
@@ -111,19 +111,14 @@ impl Engine {
         match self.signalling.take(&frame) {
             ControlFrame::Probe(probe) => {
                 self.recording.count(Counted::ProbeEnded);
-                self.probe_received(now, frame, &probe);
+                let Path { flow, len, .. } = *self.network.path(frame.path());
+                if let Some(signal) = self.signalling.notification_point(flow).and_then(|np| np.on_probe(now, &probe)) {
+                    let last = self.network.last_port(frame.path());
+                    self.send_signal(now, last, frame.at_hop(len), signal);
+                }
             }
             ControlFrame::Head(packet) => self.head_received(now, frame, packet),
             ControlFrame::Signal(_) => unreachable!("signals travel in reverse"),
-        }
-    }
-
-    /// A probe has reached its destination, which may answer.
-    fn probe_received(&mut self, now: Instant, frame: Frame, probe: &Probe) {
-        let Path { flow, len, .. } = *self.network.path(frame.path());
-        if let Some(signal) = self.signalling.notification_point(flow).and_then(|np| np.on_probe(now, probe)) {
-            let last = self.network.last_port(frame.path());
-            self.send_signal(now, last, frame.at_hop(len), signal);
         }
     }
 
@@ -150,25 +145,17 @@ impl Engine {
         }
     }
 
-    /// A transmission ends, or a paused class may resume.
-    #[inline(always)]
-    pub(super) fn end_transmission(&mut self, now: Instant, queues: QueuesId) {
-        if let Some(port) = self.network.end_transmission(now, queues, &mut self.schedule) {
-            self.count_full_link(now, port);
-        }
-    }
-
     /// The oldest pause frame that left by some priority queues takes effect at the other end of the link.
     pub(super) fn apply_pause(&mut self, now: Instant, sender: QueuesId) {
         let Some((port, frame)) = self.network.pause_arrives(now, sender, &mut self.schedule) else { return };
-        if let Some(flow) = self.network.lazy_sender(port) {
-            self.send_on_demand(now, flow);
+        if let Some(flow) = self.network.sender_on_demand(port) {
+            self.hosts().send_on_demand(now, flow);
         }
         if !self.network.take_pause(now, port, frame, &mut self.effects) {
             return;
         }
         if !self.effects.is_empty() {
-            self.follow_effects(now);
+            self.accounts().settle(now);
         }
         if self.senders.hear_pauses() {
             for flow in self.senders.flows() {
@@ -178,7 +165,7 @@ impl Engine {
             }
         }
         if let Some(flow) = self.network.after_pause(now, port, &mut self.schedule) {
-            self.link_changed(now, flow);
+            self.hosts().link_changed(now, flow);
         }
     }
 }

@@ -1,11 +1,12 @@
 //! From a plan to an engine at time zero.
 
 use super::Engine;
-use super::changes::changes;
+use super::changes::Changes;
 use super::dependencies::Dependencies;
 use super::ending::RunEnd;
 use super::granting::Granting;
 use super::network::Network;
+use super::periodic::DEADLOCK_CHECK_EVERY;
 use super::recording::Recording;
 use super::schedule::{Event, Schedule, Sizes, Spacing};
 use super::senders::Senders;
@@ -57,7 +58,7 @@ impl Engine {
             dependencies: Dependencies::new(plan, senders.materials()),
             granting,
             senders,
-            changes: changes(plan),
+            changes: Changes::new(plan),
             check_every,
             attend_every: check_every,
             capture: None,
@@ -66,33 +67,34 @@ impl Engine {
         };
         let granting = engine.granting.as_ref().map_or(0, |granting| granting.nodes());
         engine.schedule = schedule_of(plan, &engine.network, &engine.senders, granting);
-        engine.schedule_first();
+        schedule_first(&mut engine);
         engine
     }
+}
 
-    /// Sets the first event of everything that acts by itself.
-    fn schedule_first(&mut self) {
-        if let Some((first, _)) = self.changes.front() {
-            self.schedule.set(Event::NetworkChange, *first);
+/// Sets the first event of everything that acts by itself.
+fn schedule_first(engine: &mut Engine) {
+    for flow in engine.senders.flows() {
+        if engine.senders.outlet(flow) == Outlet::OnDemand {
+            engine.hosts().schedule_on_demand(flow);
         }
-        for flow in self.senders.flows() {
-            if self.senders.outlet(flow) == Outlet::OnDemand {
-                self.schedule_on_demand(flow);
-            }
-        }
-        self.senders.schedule_first(&mut self.schedule);
-        if self.senders.schedule_replays(&mut self.schedule) == Err(ReplayFailed) {
-            self.run_end.end_now(Instant::ZERO, Ending::Time);
-        }
-        if self.recording.queue_every() > Span::ZERO {
-            self.schedule.set(Event::QueueSample, Instant::ZERO);
-        }
-        if self.recording.rates_every() > Span::ZERO {
-            self.schedule.set(Event::RateSample, Instant::ZERO);
-        }
-        if self.network.pauses() {
-            self.schedule.set(Event::DeadlockCheck, Instant::ZERO + Engine::DEADLOCK_CHECK_EVERY);
-        }
+    }
+    let Engine { schedule, senders, recording, network, changes, run_end, .. } = engine;
+    if let Some(first) = changes.next() {
+        schedule.set(Event::NetworkChange, first);
+    }
+    senders.schedule_first(schedule);
+    if senders.schedule_replays(schedule) == Err(ReplayFailed) {
+        run_end.end_now(Instant::ZERO, Ending::Time);
+    }
+    if recording.queue_every() > Span::ZERO {
+        schedule.set(Event::QueueSample, Instant::ZERO);
+    }
+    if recording.rates_every() > Span::ZERO {
+        schedule.set(Event::RateSample, Instant::ZERO);
+    }
+    if network.pauses() {
+        schedule.set(Event::DeadlockCheck, Instant::ZERO + DEADLOCK_CHECK_EVERY);
     }
 }
 

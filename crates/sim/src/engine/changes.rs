@@ -1,7 +1,7 @@
 //! Changes of the network on a schedule: service rates, links, paths, storms of pauses, and the watchdogs' looks.
 
 use super::Engine;
-use super::schedule::Event;
+use super::schedule::{Event, Schedule};
 use super::senders::Outlet;
 use crate::ids::{FlowId, Id, NodeId, PathId, PortId};
 use crate::plan::{PauseStorm, Plan};
@@ -26,9 +26,39 @@ pub(super) enum NetworkChange {
     Poll(NodeId, Span),
 }
 
-/// The changes of a plan in order of time; of one instant, in the order of [`NetworkChange`]. Paths that a plan adds are
-/// numbered after those that flows begin with.
-pub(super) fn changes(plan: &Plan) -> VecDeque<(Instant, NetworkChange)> {
+/// Changes of the network that are still to come, in order of time.
+pub(super) struct Changes(VecDeque<(Instant, NetworkChange)>);
+
+impl Changes {
+    /// The changes of a plan; of one instant, in the order of [`NetworkChange`].
+    pub(super) fn new(plan: &Plan) -> Changes {
+        Changes(changes(plan))
+    }
+
+    /// When the next one is due.
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.0.front().map(|(at, _)| *at)
+    }
+
+    /// Takes one that is due; schedules the next if none is.
+    fn take_due(&mut self, now: Instant, schedule: &mut Schedule) -> Option<NetworkChange> {
+        let next = self.next()?;
+        if next > now {
+            schedule.set(Event::NetworkChange, next);
+            return None;
+        }
+        self.0.pop_front().map(|(_, change)| change)
+    }
+
+    /// Has a change happen at `at`, behind those planned for that instant.
+    fn plan(&mut self, at: Instant, change: NetworkChange) {
+        let position = self.0.partition_point(|(planned, _)| *planned <= at);
+        self.0.insert(position, (at, change));
+    }
+}
+
+/// Paths that a plan adds are numbered after those that flows begin with.
+fn changes(plan: &Plan) -> VecDeque<(Instant, NetworkChange)> {
     let mut changes: Vec<(Instant, NetworkChange)> = Vec::new();
     changes.extend(plan.services.iter().map(|each| (each.at, NetworkChange::Rate(PortId::new(each.port), each.rate))));
     changes.extend(plan.failures.iter().map(|each| (each.until, NetworkChange::Up(PortId::new(each.port)))));
@@ -52,14 +82,12 @@ pub(super) fn changes(plan: &Plan) -> VecDeque<(Instant, NetworkChange)> {
 
 impl Engine {
     /// Makes the changes that are due.
+    #[cold]
+    #[inline(never)]
     pub(super) fn change_network(&mut self, now: Instant) {
-        while let Some((at, change)) = self.changes.front().copied() {
-            if at > now {
-                return self.schedule.set(Event::NetworkChange, at);
-            }
-            self.changes.pop_front();
+        while let Some(change) = self.changes.take_due(now, &mut self.schedule) {
             self.change(now, change);
-            self.follow_effects(now);
+            self.accounts().settle(now);
         }
     }
 
@@ -67,37 +95,31 @@ impl Engine {
         let (schedule, effects) = (&mut self.schedule, &mut self.effects);
         match change {
             NetworkChange::Rate(port, rate) => {
-                if let Some(flow) = self.network.lazy_sender(port) {
-                    self.send_on_demand(now, flow);
+                if let Some(flow) = self.network.sender_on_demand(port) {
+                    self.hosts().send_on_demand(now, flow);
                 }
                 if let Some(flow) = self.network.change_rate(now, port, rate, &mut self.schedule) {
-                    self.link_changed(now, flow);
+                    self.hosts().link_changed(now, flow);
                 }
             }
             NetworkChange::Up(port) => self.network.repair_link(now, port, schedule),
             NetworkChange::Down(port) => self.network.fail_link(now, port, schedule, effects),
             NetworkChange::Paths(flow, first, paths) => {
                 if self.senders.outlet(flow) == Outlet::OnDemand {
-                    self.send_on_demand(now, flow);
+                    self.hosts().send_on_demand(now, flow);
                 }
                 self.senders.reroute(flow, first, paths);
                 self.network.reroute(flow, first, paths);
             }
             NetworkChange::Storm(port, classes, until) => {
                 if let Some(again) = self.network.storm(now, port, classes, until, schedule) {
-                    self.plan_change(again, change);
+                    self.changes.plan(again, change);
                 }
             }
             NetworkChange::Poll(node, poll) => {
                 self.network.poll_watchdog(now, node, schedule, effects);
-                self.plan_change(now + poll, change);
+                self.changes.plan(now + poll, change);
             }
         }
-    }
-
-    /// Has a change happen at `at`, behind those planned for that instant.
-    fn plan_change(&mut self, at: Instant, change: NetworkChange) {
-        let position = self.changes.partition_point(|(planned, _)| *planned <= at);
-        self.changes.insert(position, (at, change));
     }
 }

@@ -1,8 +1,10 @@
 //! The end of a run: the last bins, the totals, the audit.
 
-use super::network::Books;
-use super::schedule::{Schedule, Sizes, Spacing};
-use super::signalling::UnderWay;
+use super::network::{Books, Network};
+use super::recording::Recording;
+use super::senders::Senders;
+use super::shortcuts::counting_sinks::count_all_delivered;
+use super::signalling::{Signalling, UnderWay};
 use super::{Engine, Finished, Halt};
 use crate::audit::{self, Violation};
 use crate::plan::FlowPlan;
@@ -11,33 +13,38 @@ use crate::source::Source;
 use crate::trace::{FlowTally, Tally, TcpTally, Trace};
 use qcnlab_units::{Bytes, Instant};
 
-impl Engine {
-    /// Closes the last bins, sums the totals and checks them.
-    pub(super) fn finish(mut self, observer: &mut dyn FnMut(&Trace)) -> Result<Finished, Halt> {
-        let (end, ending) = (self.run_end.at(), self.run_end.ending().clone());
-        self.update_senders(end);
-        self.count_all_delivered(end);
-        self.network.count_departed(end, |path, left, octets| self.recording.on_departed(path, left, octets));
-        self.network.end_last_pauses(end, &mut self.effects);
-        self.follow_effects(end);
-        self.recording.close(end, self.network.totals(), observer);
-        audit(&mut self, end)?;
-        let points = self.network.point_tallies();
-        let counts = self.senders.limiter_counts(|flow| self.recording.plan_of(flow));
-        let limiters = counts.into_iter().map(|count| count.until(end)).collect();
-        // Totals of many flows take as much memory as what follows, which is not asked any more.
-        self.network.forget_routes();
-        self.schedule = Schedule::new(Sizes::default(), Spacing::default());
-        let flows = self.senders.forget_limiters().enumerate().zip(self.recording.tallies().iter());
-        let flows = flows.map(|((flow, sender), tally)| totals(sender, self.recording.plan_of(flow), tally)).collect();
-        let (trace, counters) = self.recording.into_results();
-        Ok(Finished { trace, counters, flows, points, limiters, end, ending })
-    }
+/// Closes the last bins, sums the totals and checks them.
+pub(super) fn finish(mut engine: Engine, observer: &mut dyn FnMut(&Trace)) -> Result<Finished, Halt> {
+    let (end, ending) = (engine.run_end.at(), engine.run_end.ending().clone());
+    engine.hosts().update_senders(end);
+    engine.network.end_last_pauses(end, &mut engine.effects);
+    engine.accounts().settle(end);
+    let Engine { mut network, mut senders, signalling, mut recording, schedule, .. } = engine;
+    // Nothing is pending any more.
+    drop(schedule);
+    count_all_delivered(end, &mut network, &mut recording);
+    network.count_departed(end, |path, left, octets| recording.on_departed(path, left, octets));
+    recording.close(end, network.totals(), observer);
+    audit(end, &mut network, &senders, &signalling, &recording)?;
+    let points = network.point_tallies();
+    let counts = senders.limiter_counts(|flow| recording.plan_of(flow));
+    let limiters = counts.into_iter().map(|count| count.until(end)).collect();
+    // Totals of many flows take as much memory as what follows, which is not asked any more.
+    network.forget_routes();
+    let flows = senders.forget_limiters().enumerate().zip(recording.tallies().iter());
+    let flows = flows.map(|((flow, sender), tally)| totals(sender, recording.plan_of(flow), tally)).collect();
+    let (trace, counters) = recording.into_results();
+    Ok(Finished { trace, counters, flows, points, limiters, end, ending })
 }
 
 /// Checks what all parts have counted.
-fn audit(engine: &mut Engine, end: Instant) -> Result<(), Violation> {
-    let Engine { network, senders, signalling, recording, .. } = engine;
+fn audit(
+    end: Instant,
+    network: &mut Network,
+    senders: &Senders,
+    signalling: &Signalling,
+    recording: &Recording,
+) -> Result<(), Violation> {
     let UnderWay { signals, probes, heads } = signalling.under_way();
     let (tallies, counters) = (recording.tallies(), recording.counters());
     let books = Books { tallies, counters, names: recording.names().collect(), heads };

@@ -13,6 +13,7 @@ use qcnlab_units::{BitRate, Bytes, Instant};
 use std::collections::HashMap;
 
 use super::effects::PacketFacts;
+use super::schedule::{Event, Schedule};
 
 /// The hosts that give credit.
 pub(super) struct Granting {
@@ -24,6 +25,14 @@ struct Host {
     point: Box<dyn CreditPoint>,
     /// The packet of each flow that came last.
     last: HashMap<FlowId, Frame>,
+}
+
+/// A packet that has reached its destination, or its head alone, if it was cut on its way.
+#[derive(Clone, Copy)]
+pub(super) struct Came {
+    pub(super) frame: Frame,
+    pub(super) packet: PacketId,
+    pub(super) cut: bool,
 }
 
 impl Granting {
@@ -54,19 +63,18 @@ impl Granting {
         self.hosts.len()
     }
 
-    /// A packet has reached its destination, whole or cut: tells the host there if it gives credit. Returns the host, and when
-    /// it may give some.
-    #[cold]
+    /// A packet has reached its destination, whole or cut: tells the host there if it gives credit, and schedules when it may
+    /// give some.
     pub(super) fn reached(
         &mut self,
         now: Instant,
         path: &Path,
-        (frame, packet): (Frame, PacketId),
+        Came { frame, packet, cut }: Came,
         packet_facts: impl FnOnce() -> Option<PacketFacts>,
-        cut: bool,
-    ) -> Option<(NodeId, Instant)> {
-        let host = self.hosts[path.destination].as_mut()?;
-        let PacketFacts { whole, total, payload } = packet_facts()?;
+        schedule: &mut Schedule,
+    ) {
+        let Some(host) = &mut self.hosts[path.destination] else { return };
+        let Some(PacketFacts { whole, total, payload }) = packet_facts() else { return };
         let flow = qcnlab_schemes::FlowId(path.flow.number());
         if whole {
             host.point.on_whole(flow);
@@ -75,23 +83,26 @@ impl Granting {
             host.point.on_packet(now, &Reached { flow, total, payload, cut });
             host.last.insert(path.flow, answered(frame, packet));
         }
-        Some((path.destination, host.point.next_wake()))
+        schedule.set(Event::Grant(path.destination), host.point.next_wake());
     }
 
-    /// A host may give credit now; `open` says whether a flow lacks something. Returns the packet that the credit answers, if it gives some, and when it may again.
+    /// A host may give credit now; `open` says whether a flow lacks something. Returns the packet that the credit answers, if it
+    /// gives some, and schedules when it may again.
     pub(super) fn grant(
         &mut self,
         now: Instant,
         node: NodeId,
         open: impl Fn(FlowId) -> bool,
-    ) -> (Option<(Frame, Bytes)>, Instant) {
-        let Some(host) = &mut self.hosts[node] else { return (None, Instant::NEVER) };
+        schedule: &mut Schedule,
+    ) -> Option<(Frame, Bytes)> {
+        let host = self.hosts[node].as_mut()?;
         let granted = host.point.on_wake(now).and_then(|Grant { flow, credit }| {
             let flow = FlowId::new(flow.0);
             let frame = host.last.get(&flow)?;
             open(flow).then_some((*frame, credit))
         });
-        (granted, host.point.next_wake())
+        schedule.set(Event::Grant(node), host.point.next_wake());
+        granted
     }
 }
 

@@ -25,6 +25,7 @@
 //! a queue is updated before it is read. Some releases and arrivals need no event either (see [`shortcuts`]).
 //! A byte counter acts inside the transmission that exhausts it.
 
+mod accounts;
 mod arriving;
 mod build;
 mod capturing;
@@ -34,6 +35,8 @@ mod effects;
 mod ending;
 mod finish;
 mod granting;
+mod hosts;
+mod ideal_feedback;
 mod network;
 mod periodic;
 mod recording;
@@ -53,24 +56,25 @@ use crate::replay::ReplayError;
 use crate::trace::{Counters, FlowTally, PointTally, Trace};
 use capturing::Capture;
 pub use capturing::Sink;
-use changes::NetworkChange;
+use changes::Changes;
 use dependencies::Dependencies;
 use effects::Effect;
 pub use ending::Ending;
 use ending::RunEnd;
 use granting::Granting;
 use network::Network;
+use periodic::{check_deadlock, sample_queues, sample_rates};
 use qcnlab_schemes::Signal;
 use qcnlab_schemes::driver::LimiterTally;
 use qcnlab_units::Instant;
 use recording::Recording;
 use schedule::{Event, Schedule};
 use senders::Senders;
+use shortcuts::counting_sinks::{count_all_delivered, count_full_link};
 use signalling::Signalling;
-use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-pub use stepping::PortState;
+pub use stepping::SoFar;
 
 /// Lets other threads follow a run and stop it.
 #[derive(Debug, Default)]
@@ -126,7 +130,7 @@ pub struct Engine {
     /// The hosts that give credit, if the scheme has it.
     granting: Option<Box<Granting>>,
     /// Changes of the network that are still to come.
-    changes: VecDeque<(Instant, NetworkChange)>,
+    changes: Changes,
     /// How often the control is read, in events; a power of two.
     check_every: u64,
     /// How often the loop stops to attend to others, in events: [`check_every`](Engine::check_every), or 1 in a
@@ -191,7 +195,7 @@ impl Engine {
             }
         }
         self.senders.check_replays()?;
-        self.finish(observer)
+        finish::finish(self, observer)
     }
 
     /// Does what is due before the loop's stop, and ends the transmissions that end then.
@@ -213,7 +217,11 @@ impl Engine {
                 self.attend(now, event, attendants)?;
             }
             match self.schedule.event(entity) {
-                Event::TransmissionEnd(queues) => self.end_transmission(now, queues),
+                Event::TransmissionEnd(queues) => {
+                    if let Some(port) = self.network.end_transmission(now, queues, &mut self.schedule) {
+                        count_full_link(now, port, &mut self.network, &mut self.recording);
+                    }
+                }
                 Event::NetworkChange => self.change_network(now),
                 Event::PauseEffect(sender) => self.apply_pause(now, sender),
                 Event::SignalArrival(limiter) => self.signal_arrives(now, limiter),
@@ -221,9 +229,8 @@ impl Engine {
                 Event::TransportTimer(flow) => self.timer_expired(now, flow),
                 Event::Grant(node) => {
                     let Some(granting) = &mut self.granting else { continue };
-                    let (granted, next) = granting.grant(now, node, |flow| self.senders.lacks_packets(flow));
-                    self.schedule.set(Event::Grant(node), next);
-                    if let Some((frame, credit)) = granted {
+                    let lacks = |flow| self.senders.lacks_packets(flow);
+                    if let Some((frame, credit)) = granting.grant(now, node, lacks, &mut self.schedule) {
                         let port = self.network.last_port(frame.path());
                         self.send_signal(now, port, frame, Signal::Credit(credit));
                     }
@@ -234,9 +241,13 @@ impl Engine {
                 Event::Release(limiter) => self.release(now, limiter),
                 Event::AdapterService(adapter) => self.serve_adapter(now, adapter),
                 Event::PauseRefresh(input) => self.network.refresh_pause(now, input, &mut self.schedule),
-                Event::DeadlockCheck => self.check_deadlock(now),
-                Event::QueueSample => self.sample_queues(now),
-                Event::RateSample => self.sample_rates(now),
+                Event::DeadlockCheck => {
+                    check_deadlock(now, &mut self.network, &mut self.run_end, &mut self.schedule);
+                }
+                Event::QueueSample => {
+                    sample_queues(now, &mut self.network, &mut self.recording, &mut self.schedule);
+                }
+                Event::RateSample => sample_rates(now, self.hosts()),
             }
         }
         self.recording.count_events(uncounted - until_attended);
@@ -260,7 +271,7 @@ impl Engine {
         }
         attendants.control.done_ps.fetch_add(now.since(attendants.at).ps(), Ordering::Relaxed);
         attendants.at = now;
-        self.count_all_delivered(now);
+        count_all_delivered(now, &mut self.network, &mut self.recording);
         self.recording.show_so_far(now, attendants.observer);
         Ok(())
     }

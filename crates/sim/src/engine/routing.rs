@@ -6,16 +6,16 @@
 
 use super::Engine;
 use super::effects::Counted;
-use super::effects::Effect;
 use super::network::{Hop, HostLink};
 use super::schedule::Event;
 use super::senders::{Outlet, Served};
+use super::shortcuts::counting_sinks::count_full_link;
 use super::signalling::{ControlFrame, Leg, SignalOf};
-use crate::frame::{Frame, Parts, flag};
-use crate::ids::{AdapterId, FlowId, LimiterId, PacketId, PathId, PortId};
+use crate::frame::{Frame, flag};
+use crate::ids::{AdapterId, FlowId, LimiterId, PortId};
 use crate::plan::{Feedback, TrimPlan};
-use qcnlab_schemes::{NotificationPoint, Probe, Signal};
-use qcnlab_units::{Instant, Span};
+use qcnlab_schemes::Signal;
+use qcnlab_units::Instant;
 
 /// Frames that come to ports.
 impl Engine {
@@ -37,10 +37,10 @@ impl Engine {
     pub(super) fn follow(&mut self, now: Instant, hop: Hop) {
         match hop {
             Hop::Taken => {}
-            Hop::LinkFull(port) => self.count_full_link(now, port),
+            Hop::LinkFull(port) => count_full_link(now, port, &mut self.network, &mut self.recording),
             Hop::Signal { port, frame, signal, full } => {
                 if full {
-                    self.count_full_link(now, port);
+                    count_full_link(now, port, &mut self.network, &mut self.recording);
                 }
                 self.send_signal(now, port, frame, signal);
             }
@@ -48,38 +48,20 @@ impl Engine {
         }
     }
 
-    /// Does what follows from a call with several effects.
-    #[cold]
-    pub(super) fn follow_effects(&mut self, now: Instant) {
-        let mut effects = std::mem::take(&mut self.effects);
-        for effect in effects.drain(..) {
-            match effect {
-                Effect::Count(counted) => self.recording.count(counted),
-                Effect::PauseEnds { port, class, ended } => self.recording.on_pause(port, class, ended),
-                Effect::Lost { frame, .. } if frame.is(flag::NOT_DATA) => self.lose_control(frame),
-                Effect::Lost { port, frame, because } => {
-                    because.into_iter().for_each(|counted| self.recording.count(counted));
-                    self.lose_data(now, port, &frame);
-                }
-            }
-        }
-        self.effects = effects;
-    }
-
     /// A queue has not taken a frame: it is dropped, or cut to its head.
     #[inline(never)]
     fn refused(&mut self, now: Instant, port: PortId, frame: Frame, shows: bool) {
         if frame.is(flag::NOT_DATA) {
-            self.free(now, &frame);
-            return self.lose_control(frame);
+            self.network.free(now, &frame, &mut self.schedule);
+            return self.accounts().lose_control(frame);
         }
         let (counts_as, cut) = self.network.about_refused(port, &frame);
         if let Some(counted) = counts_as {
             self.recording.count(counted);
         }
         if !self.trim(now, port, cut, &frame) {
-            self.free(now, &frame);
-            self.lose_data(now, port, &frame);
+            self.network.free(now, &frame, &mut self.schedule);
+            self.accounts().lose_data(now, port, &frame);
         }
         if (shows || self.network.pauses_by_threshold())
             && let Some(signal) = self.network.show_refused(now, port, frame, shows, &mut self.schedule)
@@ -97,68 +79,14 @@ impl Engine {
         if !frame.is(flag::SEGMENT) || !self.senders.is_pair(flow) {
             return false;
         }
-        self.free(now, frame);
+        self.network.free(now, frame, &mut self.schedule);
         self.recording.on_drop(now, port, flow, frame.octets());
         self.recording.count(Counted::PacketTrimmed);
         let leg = Leg { size: plan.size, class: plan.class, path: frame.path(), hop: frame.hop(), direction: 0 };
         let head = self.signalling.frame(ControlFrame::Head(frame.packet()), leg);
-        self.network.count_control_sent(&head);
-        self.forward_control(now, self.network.port_ahead(&head), head);
+        let hop = self.network.enqueue_head(now, head, &mut self.schedule);
+        self.follow(now, hop);
         true
-    }
-
-    /// Frees what memory a frame takes at its node.
-    pub(super) fn free(&mut self, now: Instant, frame: &Frame) {
-        if frame.is(flag::BUFFERED) {
-            self.network.free(now, frame, &mut self.schedule);
-        }
-    }
-
-    /// A data frame is lost at a port.
-    pub(super) fn lose_data(&mut self, now: Instant, port: PortId, frame: &Frame) {
-        let flow = self.network.flow_of(frame);
-        if self.recording.on_drop(now, port, flow, frame.octets()) {
-            self.run_end.close_flow(now);
-        }
-        if frame.is(flag::SEGMENT) {
-            self.lose_packet(flow, frame.packet());
-        }
-    }
-
-    /// A control frame or an acknowledgement is lost.
-    pub(super) fn lose_control(&mut self, frame: Frame) {
-        let flow = self.network.flow_of(&frame);
-        if frame.is(flag::ACK) {
-            self.recording.count(Counted::AckLost);
-            return self.lose_packet(flow, frame.packet());
-        }
-        let lost = self.signalling.take(&frame);
-        self.recording.count(lost.counts_as_lost());
-        match lost {
-            ControlFrame::Signal(of) => self.signal_ends(self.network.flow_of(&of.sampled)),
-            ControlFrame::Probe(_) => {}
-            ControlFrame::Head(packet) => self.lose_packet(flow, packet),
-        }
-    }
-
-    /// What a frame of a flow carried is lost: `packet`, if the flow is a queue pair.
-    fn lose_packet(&mut self, flow: FlowId, packet: PacketId) {
-        if self.senders.packet_lost(flow) {
-            self.network.packets_mut().end(packet);
-            self.end_message(flow);
-        }
-    }
-
-    /// A message may be over.
-    pub(super) fn end_message(&mut self, flow: FlowId) {
-        if let Some(limiter) = self.senders.end_message(flow) {
-            self.signalling.end(flow);
-            self.end_limiter(limiter);
-        }
-    }
-
-    fn end_limiter(&mut self, limiter: LimiterId) {
-        self.senders.end_limiter(limiter, self.signalling.reach(limiter));
     }
 }
 
@@ -167,53 +95,22 @@ impl Engine {
     /// Sends a signal from `port` to the source of `frame`.
     #[cold]
     pub(super) fn send_signal(&mut self, now: Instant, port: PortId, frame: Frame, signal: Signal) {
-        let flow = self.network.flow_of(&frame);
-        let signal = match self.signalling.feedback() {
-            Feedback::Ideal => signal,
-            // What a frame cannot carry is lost where it is made.
-            Feedback::Frames { .. } => signal.carried(),
+        let Feedback::Frames { size, class } = self.signalling.feedback() else {
+            return self.ideal_feedback().send(now, port, &frame, signal);
         };
+        let flow = self.network.flow_of(&frame);
+        // What a frame cannot carry is lost where it is made.
+        let signal = signal.carried();
         self.recording.on_message(now, port, flow, signal);
-        match self.signalling.feedback() {
-            Feedback::Ideal => {
-                let at = self.network.heard_ideally(now, &frame);
-                if let Some(capture) = &mut self.capture {
-                    capture.on_ideal((now, at), (port, self.senders.port(flow)), flow, &frame, signal);
-                }
-                match self.hearing_limiter(&frame) {
-                    Some(limiter) => self.deliver_ideally(at, limiter, signal),
-                    None => self.recording.count(Counted::MessageIgnored),
-                }
-            }
-            Feedback::Frames { size, class } => {
-                let carried = ControlFrame::Signal(SignalOf { signal, sampled: frame, sampled_at: port });
-                let leg = Leg { size, class, path: frame.path(), hop: frame.hop(), direction: flag::REVERSE };
-                let control = self.signalling.frame(carried, leg);
-                self.senders.signal_starts(flow);
-                self.send_reverse(now, control);
-            }
+        let carried = ControlFrame::Signal(SignalOf { signal, sampled: frame, sampled_at: port });
+        let leg = Leg { size, class, path: frame.path(), hop: frame.hop(), direction: flag::REVERSE };
+        let control = self.signalling.frame(carried, leg);
+        self.senders.signal_starts(flow);
+        // One that is at its source already has arrived.
+        if control.hop() > 0 {
+            self.network.count_control_sent(&control);
         }
-    }
-
-    /// Ideal feedback: has a signal reach its limiter at `at`.
-    fn deliver_ideally(&mut self, at: Instant, limiter: LimiterId, signal: Signal) {
-        if let Some(first) = self.signalling.deliver_at(at, limiter, signal) {
-            self.schedule.set(Event::SignalArrival(limiter), first);
-        }
-    }
-
-    /// The limiter that hears a message about `sampled`; `None` if its host has no reaction points.
-    fn hearing_limiter(&self, sampled: &Frame) -> Option<LimiterId> {
-        let flow = self.network.flow_of(sampled);
-        self.network.hearing_limiter(flow, self.senders.limiter(flow), sampled)
-    }
-
-    /// Starts a frame that travels in reverse. One that is at its source already has arrived.
-    pub(super) fn send_reverse(&mut self, now: Instant, frame: Frame) {
-        if frame.hop() > 0 {
-            self.network.count_control_sent(&frame);
-        }
-        self.forward_reverse(now, frame);
+        self.forward_reverse(now, control);
     }
 
     /// A frame that travels in reverse comes to the next port, or is at its source.
@@ -233,33 +130,25 @@ impl Engine {
             let host = self.senders.port_of_limiter(self.network.flow_of(&frame));
             capture.on_heard(now, host, self.network.flow_of(&of.sampled), &frame, of);
         }
-        match self.hearing_limiter(&of.sampled) {
+        let flow = self.network.flow_of(&of.sampled);
+        match self.network.hearing_limiter(self.senders.limiter(flow), &of.sampled) {
             Some(limiter) => self.on_signal(now, limiter, &of.signal),
             None => self.recording.count(Counted::MessageIgnored),
         }
-        self.signal_ends(self.network.flow_of(&of.sampled));
-    }
-
-    /// A signal about a flow, which travelled in a control frame, has been heard or lost.
-    fn signal_ends(&mut self, flow: FlowId) {
-        let limiter = self.senders.signal_ends(flow);
-        self.end_limiter(limiter);
+        self.accounts().signal_ends(flow);
     }
 
     /// Ideal feedback: the next signal reaches its limiter.
     pub(super) fn signal_arrives(&mut self, now: Instant, limiter: LimiterId) {
-        let Some((signal, next)) = self.signalling.hear(limiter) else { return };
-        if let Some(at) = next {
-            self.schedule.set(Event::SignalArrival(limiter), at);
-        }
+        let Some(signal) = self.signalling.hear_ideally(limiter, &mut self.schedule) else { return };
         self.on_signal(now, limiter, &signal);
-        self.end_limiter(limiter);
+        self.accounts().end_limiter(limiter);
     }
 
     /// A signal reaches a reaction point.
     fn on_signal(&mut self, now: Instant, limiter: LimiterId, signal: &Signal) {
         self.recording.count(Counted::MessageHeard);
-        self.update_limiter(now, limiter);
+        self.hosts().update_limiter(now, limiter);
         self.senders.on_signal(now, limiter, signal);
         let flow = self.senders.last_flow(limiter);
         self.rp_changed(now, limiter);
@@ -273,60 +162,28 @@ impl Engine {
         if !self.senders.is_awaited(now, limiter) {
             return;
         }
-        self.update_limiter(now, limiter);
+        self.hosts().update_limiter(now, limiter);
         if !self.senders.is_awaited(now, limiter) {
             return;
         }
         if let Some(asked_at) = self.senders.wake(now, limiter).alarm {
-            self.count_alarm(now, limiter, asked_at);
+            self.accounts().count_alarm(now, limiter, asked_at);
         }
         self.rp_changed(now, limiter);
-        self.end_limiter(limiter);
-    }
-
-    /// Counts that a reaction point took the absence of an answer for bandwidth, and whether a congestion point on its
-    /// path has had none since it asked at `asked_at`.
-    #[cold]
-    fn count_alarm(&mut self, now: Instant, limiter: LimiterId, asked_at: Instant) {
-        self.recording.count(Counted::Alarm);
-        let flow = self.senders.last_flow(limiter);
-        let (path, class) = (self.senders.first_path(flow), self.senders.class(flow));
-        if self.network.lacks_bandwidth(now, path, class, asked_at) {
-            self.recording.count(Counted::FalseAlarm);
-        }
+        self.accounts().end_limiter(limiter);
     }
 
     /// Carries the state of a reaction point over to its pacer and its wake-up, and sends the probes that it has.
     pub(super) fn rp_changed(&mut self, now: Instant, limiter: LimiterId) {
         if self.senders.update_pacer(now, limiter, &mut self.schedule) {
-            self.rate_changed(now, limiter);
+            let flow = self.senders.last_flow(limiter);
+            match self.senders.outlet(flow) {
+                Outlet::Adapter => self.advance_limiter(now, limiter),
+                Outlet::OnDemand | Outlet::Link => self.hosts().link_changed(now, flow),
+            }
         }
         if self.senders.probe() {
             self.send_probes(now, limiter);
-        }
-    }
-
-    /// The rate of a limiter has changed.
-    fn rate_changed(&mut self, now: Instant, limiter: LimiterId) {
-        let flow = self.senders.last_flow(limiter);
-        match self.senders.outlet(flow) {
-            Outlet::Adapter => self.advance_limiter(now, limiter),
-            Outlet::OnDemand => self.schedule_on_demand(flow),
-            Outlet::Link => self.reschedule(now, flow),
-        }
-    }
-
-    /// A flow that is alone on its link may send at other times.
-    fn reschedule(&mut self, now: Instant, flow: FlowId) {
-        let free = self.network.next_start(self.senders.port(flow));
-        self.senders.reschedule(now, flow, free, &mut self.schedule);
-    }
-
-    /// The link of a flow that is alone on it was paused, or its rate has changed.
-    pub(super) fn link_changed(&mut self, now: Instant, flow: FlowId) {
-        match self.senders.outlet(flow) {
-            Outlet::OnDemand => self.schedule_on_demand(flow),
-            Outlet::Adapter | Outlet::Link => self.reschedule(now, flow),
         }
     }
 
@@ -337,7 +194,7 @@ impl Engine {
             let flow = self.senders.last_flow(limiter);
             let (path, class) = (self.senders.first_path(flow), self.senders.class(flow));
             match self.signalling.feedback() {
-                Feedback::Ideal => self.probe_ideally(now, path, class, probe),
+                Feedback::Ideal => self.ideal_feedback().probe(now, path, class, probe),
                 Feedback::Frames { size, .. } => {
                     // In the class of its flow: it measures the queue that the flow's frames wait in.
                     let leg = Leg { size, class, path, hop: 0, direction: 0 };
@@ -360,41 +217,11 @@ impl Engine {
             self.network.end_before(port, &frame);
             self.signalling.take(&frame);
             self.recording.count(Counted::ProbeEnded);
-            self.free(now, &frame);
+            self.network.free(now, &frame, &mut self.schedule);
             return self.send_signal(now, port, frame, signal);
         }
         self.signalling.replace(&frame, ControlFrame::Probe(probe));
         self.forward_control(now, port, frame);
-    }
-
-    /// Ideal feedback: a probe sees every queue as it is now; the answer arrives after the propagation of both ways.
-    fn probe_ideally(&mut self, now: Instant, id: PathId, class: u8, mut probe: Probe) {
-        self.recording.count(Counted::ProbeEnded);
-        let mut propagation = Span::ZERO;
-        for hop in 0..self.network.ports_of(id).len() {
-            let port = self.network.ports_of(id)[hop];
-            if let Some(signal) = self.network.show_probe(now, port, class, &mut probe) {
-                return self.answer_ideally(now, port, id, propagation, signal);
-            }
-            propagation = propagation + self.network.delay(port);
-        }
-        let flow = self.network.path(id).flow;
-        if let Some(signal) = self.signalling.notification_point(flow).and_then(|np| np.on_probe(now, &probe)) {
-            let last = self.network.last_port(id);
-            self.answer_ideally(now, last, id, propagation, signal);
-        }
-    }
-
-    fn answer_ideally(&mut self, now: Instant, port: PortId, path: PathId, propagation: Span, signal: Signal) {
-        let flow = self.network.path(path).flow;
-        self.recording.on_message(now, port, flow, signal);
-        let at = now + propagation + propagation;
-        if let Some(capture) = &mut self.capture {
-            let class = self.senders.class(flow);
-            let probe = Parts { path, tag: 0, size: 0, limited_by: 0, hop: 0, class, flags: flag::CONTROL };
-            capture.on_ideal((now, at), (port, self.senders.port(flow)), flow, &Frame::new(probe), signal);
-        }
-        self.deliver_ideally(at, self.senders.limiter(flow), signal);
     }
 }
 
@@ -426,19 +253,17 @@ impl Engine {
         if self.senders.is_pair(flow) { self.release_packet(now, flow) } else { self.release_plain(now, flow) }
     }
 
+    #[inline(never)]
     fn release_plain(&mut self, now: Instant, flow: FlowId) {
-        let Engine { network, senders, recording, schedule, .. } = self;
-        let free = network.next_start(senders.port(flow));
-        if let Some(frame) = senders.release(now, flow, free, schedule, |each| recording.on_refusal(each)) {
+        if let Some(frame) = self.hosts().release_plain(now, flow) {
             self.released(now, flow, frame);
         }
     }
 
+    /// As [`release_flow`](Engine::release_flow), of a queue pair.
     #[inline(never)]
     pub(super) fn release_packet(&mut self, now: Instant, flow: FlowId) {
-        let Engine { network, senders, schedule, .. } = self;
-        let free = network.next_start(senders.port(flow));
-        if let Some(frame) = senders.release_packet(now, flow, free, network.packets_mut(), schedule) {
+        if let Some(frame) = self.hosts().release_packet(now, flow) {
             self.released(now, flow, frame);
         }
     }
@@ -462,25 +287,8 @@ impl Engine {
 
     /// Sends the first flow in a limiter's queue on to its adapter, now or when the pacer allows.
     fn advance_limiter(&mut self, now: Instant, limiter: LimiterId) {
-        if let Some(adapter) = self.move_to_adapter(now, limiter) {
+        if let Some(adapter) = self.hosts().move_to_adapter(now, limiter) {
             self.schedule_adapter(now, adapter);
-        }
-    }
-
-    /// As [`advance_limiter`](Engine::advance_limiter); returns the adapter at which the flow waits from now on, which is
-    /// not scheduled yet.
-    #[inline(always)]
-    fn move_to_adapter(&mut self, now: Instant, limiter: LimiterId) -> Option<AdapterId> {
-        let adapter = self.senders.move_to_adapter(now, limiter, &mut self.schedule)?;
-        self.tell_waiting(adapter);
-        Some(adapter)
-    }
-
-    /// Tells the port behind an adapter which classes wait there.
-    #[inline(always)]
-    fn tell_waiting(&mut self, adapter: AdapterId) {
-        if let (Some(queues), classes) = self.senders.waiting_at(adapter) {
-            self.network.flows_wait(queues, classes);
         }
     }
 
@@ -516,7 +324,7 @@ impl Engine {
             }
             return;
         };
-        self.tell_waiting(id);
+        self.hosts().tell_waiting(id);
         let Engine { network, senders, recording, schedule, .. } = self;
         match senders.serve(now, flow, network.packets_mut(), schedule, |each| recording.on_refusal(each)) {
             Served::Frame(frame) => {
@@ -532,7 +340,7 @@ impl Engine {
             }
             Served::TooSoon => {}
         }
-        if let Some(other) = self.move_to_adapter(now, limiter)
+        if let Some(other) = self.hosts().move_to_adapter(now, limiter)
             && other != id
         {
             self.schedule_adapter(now, other);

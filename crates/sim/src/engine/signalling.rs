@@ -1,7 +1,8 @@
 //! Feedback on its way: what control frames carry, which signals of ideal feedback wait to be heard, and who answers at
-//! destinations. It knows no clock: it says when the next signal is heard, and the loop schedules that.
+//! destinations. Like the other parts it sets its own events in the schedule that it is handed.
 
 use super::effects::Counted;
+use super::schedule::{Event, Schedule};
 use crate::frame::{Frame, Parts, flag};
 use crate::ids::{ControlFrameId, FlowId, Id, IdVec, LimiterId, PacketId, PathId, PortId};
 use crate::plan::{Feedback, Plan};
@@ -161,17 +162,33 @@ impl Signalling {
         self.in_flight.get(limiter).is_some_and(|signals| !signals.is_empty())
     }
 
-    /// Ideal feedback: has a signal reach its limiter at `at`. Returns that time if it is now the first to come there.
+    /// Ideal feedback: has a signal reach its limiter at `at`.
+    pub(super) fn send_ideally(&mut self, at: Instant, limiter: LimiterId, signal: Signal, schedule: &mut Schedule) {
+        if let Some(first) = self.deliver_at(at, limiter, signal) {
+            schedule.set(Event::SignalArrival(limiter), first);
+        }
+    }
+
+    /// As [`send_ideally`](Signalling::send_ideally), unscheduled: returns the time if it is now the first to come there.
     #[must_use]
-    pub(super) fn deliver_at(&mut self, at: Instant, limiter: LimiterId, signal: Signal) -> Option<Instant> {
+    fn deliver_at(&mut self, at: Instant, limiter: LimiterId, signal: Signal) -> Option<Instant> {
         let in_flight = &mut self.in_flight[limiter];
         let position = in_flight.partition_point(|entry| entry.0 <= at);
         in_flight.insert(position, (at, signal));
         (position == 0).then_some(at)
     }
 
-    /// Ideal feedback: takes the signal that reaches a limiter now; returns it, and when the next one comes.
-    pub(super) fn hear(&mut self, limiter: LimiterId) -> Option<(Signal, Option<Instant>)> {
+    /// Ideal feedback: takes the signal that reaches a limiter now.
+    pub(super) fn hear_ideally(&mut self, limiter: LimiterId, schedule: &mut Schedule) -> Option<Signal> {
+        let (signal, next) = self.hear(limiter)?;
+        if let Some(at) = next {
+            schedule.set(Event::SignalArrival(limiter), at);
+        }
+        Some(signal)
+    }
+
+    /// As [`hear_ideally`](Signalling::hear_ideally); returns when the next one comes, too, which is not scheduled.
+    fn hear(&mut self, limiter: LimiterId) -> Option<(Signal, Option<Instant>)> {
         let in_flight = &mut self.in_flight[limiter];
         let (_, signal) = in_flight.pop_front()?;
         Some((signal, in_flight.front().map(|(at, _)| *at)))

@@ -3,26 +3,14 @@
 //! A run in steps has the same rows and totals as one that goes through. What is looked at between two steps is computed
 //! without changing anything.
 
+use super::finish::finish;
+use super::network::Network;
+use super::recording::Recording;
+use super::shortcuts::counting_sinks::count_all_delivered;
 use super::{Attendants, Control, Engine, Finished, Halt};
-use crate::trace::Trace;
-use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use crate::trace::{PortState, Trace};
+use qcnlab_units::{Instant, Span};
 use std::ops::ControlFlow;
-
-/// A port between two steps.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PortState {
-    /// Octets queued, the frame in transmission included.
-    pub queue: Bytes,
-    /// Octets of the frames that have left since the start.
-    pub sent: Bytes,
-    /// The rate at which it serves.
-    pub rate: BitRate,
-    /// For how long it was paused since the start; classes that pause by themselves add up. Without pauses that ended
-    /// where the plan does not keep rows.
-    pub paused: Span,
-    /// Whether it, or a class of it, is paused.
-    pub is_paused: bool,
-}
 
 impl Engine {
     /// Advances the run: what is due before `until` happens, and transmissions that end then have ended; nothing else
@@ -40,7 +28,7 @@ impl Engine {
         if until >= self.run_end.at() {
             return Ok(false);
         }
-        self.count_all_delivered(until);
+        count_all_delivered(until, &mut self.network, &mut self.recording);
         self.recording.show_so_far(until, observer);
         Ok(true)
     }
@@ -51,26 +39,41 @@ impl Engine {
     /// As [`run`](Engine::run).
     pub fn end(mut self, observer: &mut dyn FnMut(&Trace)) -> Result<Finished, Halt> {
         self.advance(Instant::NEVER, observer)?;
-        self.finish(observer)
+        finish(self, observer)
     }
 
-    /// What is recorded so far.
-    pub fn recorded(&self) -> &Trace {
+    /// The run as the last step left it.
+    pub const fn so_far(&self) -> SoFar<'_> {
+        SoFar { network: &self.network, recording: &self.recording, stopped: self.run_end.stop() }
+    }
+}
+
+/// A run between two steps.
+#[derive(Clone, Copy)]
+pub struct SoFar<'a> {
+    network: &'a Network,
+    recording: &'a Recording,
+    stopped: Instant,
+}
+
+impl<'a> SoFar<'a> {
+    /// What is recorded.
+    pub fn recorded(&self) -> &'a Trace {
         self.recording.trace()
     }
 
     /// When the last step stopped; the end before the first step.
     pub const fn stopped(&self) -> Instant {
-        self.run_end.stop()
+        self.stopped
     }
 
-    /// Each port as the last step left it, by number.
+    /// Each port, by number.
     pub fn port_states(&self) -> Vec<PortState> {
-        let mut states = self.network.port_states(self.run_end.stop());
+        let mut states = self.network.port_states(self.stopped);
         let rows = &self.recording.trace().pauses;
         for ((start, end), port) in rows.start.iter().zip(&rows.end).zip(&rows.port) {
             let state = &mut states[*port as usize];
-            state.paused = state.paused + Span::from_ps(end.min(&self.run_end.stop().ps()).saturating_sub(*start));
+            state.paused = state.paused + Span::from_ps(end.min(&self.stopped.ps()).saturating_sub(*start));
         }
         states
     }

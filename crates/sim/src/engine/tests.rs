@@ -50,26 +50,26 @@ fn port<'a>(net: &'a mut Net, name: &str) -> &'a mut crate::plan::PortPlan {
 }
 
 /// Whether the first flow's frames are sent on demand, and whether its sink only counts.
-fn lazy_and_counting(change: impl Fn(&mut Net)) -> (bool, bool) {
+fn on_demand_and_counting(change: impl Fn(&mut Net)) -> (bool, bool) {
     let mut net = one_to_one();
     change(&mut net);
     let engine = Engine::new(&net.plan);
     let port = |name| engine.network.port(PortId::new(net.port(name)));
-    let lazy = engine.senders.outlet(FlowId::new(0)) == Outlet::OnDemand;
-    assert_eq!(lazy, port("a->s").lazy_sender().is_some());
-    (lazy, port("s->c").far_end() == FarEnd::CountingSink)
+    let on_demand = engine.senders.outlet(FlowId::new(0)) == Outlet::OnDemand;
+    assert_eq!(on_demand, port("a->s").sender_on_demand().is_some());
+    (on_demand, port("s->c").far_end() == FarEnd::CountingSink)
 }
 
-/// A sender is lazy if it is alone on its link, nothing but frames of its own can be there, nothing watches, limits or
+/// A sender sends on demand if it is alone on its link, nothing but frames of its own can be there, nothing watches, limits or
 /// records its queue, and it has frames by itself. A sink only counts if it is the end of all that comes over its link,
 /// counts no buffer, answers nothing, and nobody waits for the end of a flow.
 #[test]
-fn what_makes_senders_lazy_and_sinks_count() {
+fn what_has_frames_sent_on_demand_and_sinks_only_count() {
     let both = (true, true);
-    assert_eq!(lazy_and_counting(|_| {}), both);
-    assert_eq!(lazy_and_counting(|net| net.plan.flows[0].traffic = Traffic::Constant { rate: TEN }), both);
-    assert_eq!(lazy_and_counting(|net| net.plan.events = Events::Everywhere), (false, false));
-    assert_eq!(lazy_and_counting(|net| net.plan.drains = true), (true, false));
+    assert_eq!(on_demand_and_counting(|_| {}), both);
+    assert_eq!(on_demand_and_counting(|net| net.plan.flows[0].traffic = Traffic::Constant { rate: TEN }), both);
+    assert_eq!(on_demand_and_counting(|net| net.plan.events = Events::Everywhere), (false, false));
+    assert_eq!(on_demand_and_counting(|net| net.plan.drains = true), (true, false));
     for change in [
         |net: &mut Net| port(net, "a->s").capacity = Some(Bytes::new(1_000_000)),
         |net: &mut Net| port(net, "a->s").recorded = true,
@@ -88,7 +88,7 @@ fn what_makes_senders_lazy_and_sinks_count() {
             net.plan.failures = vec![LinkFailure { port, from: Instant::ZERO + Span::from_ms(1), until }];
         },
     ] {
-        assert_eq!(lazy_and_counting(change), (false, true));
+        assert_eq!(on_demand_and_counting(change), (false, true));
     }
     for change in [
         |net: &mut Net| node(net, "c").input_memory = Some(Bytes::new(1_000_000)),
@@ -112,13 +112,13 @@ fn what_makes_senders_lazy_and_sinks_count() {
             }
             change(net);
         };
-        assert_eq!(lazy_and_counting(change), (true, false));
+        assert_eq!(on_demand_and_counting(change), (true, false));
     }
     // TCP's acknowledgements answer what comes; they come back to the host, whose sender waits for them.
     let tcp = |net: &mut Net| {
         net.plan.flows[0].traffic = Traffic::Tcp { config: testing::connection(Flavour::Reno).into(), total: None };
     };
-    assert_eq!(lazy_and_counting(tcp), (false, false));
+    assert_eq!(on_demand_and_counting(tcp), (false, false));
 }
 
 /// A second flow to the same sink, from another host: it still only counts, for both.
@@ -129,7 +129,7 @@ fn a_sink_of_several_flows_counts() {
         net.link("b", "s", TEN, Span::from_us(1));
         net.flow("b", "c", 0, greedy());
     };
-    assert_eq!(lazy_and_counting(join), (true, true));
+    assert_eq!(on_demand_and_counting(join), (true, true));
     // Probes along the paths of two flows are others than data on each link of theirs, the shared one too.
     let mut net = one_to_one();
     join(&mut net);
@@ -211,7 +211,7 @@ fn broken(net: &Net, change: impl Fn(&mut Engine)) -> Option<&'static str> {
     let mut engine = Engine::new(&net.plan);
     engine.advance(Instant::NEVER, &mut |_| ()).unwrap();
     change(&mut engine);
-    match engine.finish(&mut |_| ()) {
+    match finish::finish(engine, &mut |_| ()) {
         Ok(_) => None,
         Err(Halt::Violation(violation)) => Some(violation.what),
         Err(halt) => panic!("{halt}"),

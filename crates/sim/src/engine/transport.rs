@@ -1,7 +1,7 @@
 //! What reaches the ends of flows: packets, segments, acknowledgements, timers, and frames of sources and generators.
 
 use super::effects::Counted;
-use super::schedule::Event;
+use super::granting::Came;
 use super::senders::{Ack, Kind, ReplayFailed, Told};
 use super::{Ending, Engine};
 use crate::frame::{Frame, Parts, flag};
@@ -18,7 +18,7 @@ impl Engine {
         let np = signalling.notification_point(flow);
         let (answer, completes) = senders.packet_received(now, flow, &frame, network.packets_mut(), np);
         if self.granting.is_some() {
-            self.tell_granting(now, frame, frame.packet(), false);
+            self.tell_granting(now, Came { frame, packet: frame.packet(), cut: false });
         }
         match answer {
             Some(kind) => self.answer(now, flow, kind),
@@ -29,15 +29,14 @@ impl Engine {
         }
     }
 
-    /// A packet has reached its destination, whole or cut: tells the host there, if it gives credit.
+    /// Tells the host that a packet has reached, whole or cut, if it gives credit.
     #[cold]
-    fn tell_granting(&mut self, now: Instant, frame: Frame, packet: PacketId, cut: bool) {
+    fn tell_granting(&mut self, now: Instant, came: Came) {
         let Engine { network, senders, granting, schedule, .. } = self;
-        let path = *network.path(frame.path());
-        let facts = || senders.packet_facts(path.flow, packet, network.packets());
-        let granting = granting.as_mut().and_then(|granting| granting.reached(now, &path, (frame, packet), facts, cut));
-        if let Some((node, at)) = granting {
-            schedule.set(Event::Grant(node), at);
+        let path = network.path(came.frame.path());
+        let facts = || senders.packet_facts(path.flow, came.packet, network.packets());
+        if let Some(granting) = granting {
+            granting.reached(now, path, came, facts, schedule);
         }
     }
 
@@ -62,7 +61,7 @@ impl Engine {
         self.recording.count(Counted::HeadEnded);
         let flow = self.network.flow_of(&frame);
         if self.granting.is_some() {
-            self.tell_granting(now, frame, packet, true);
+            self.tell_granting(now, Came { frame, packet, cut: true });
         }
         let kind = self.senders.head_received(now, flow, packet, self.network.packets_mut());
         self.acknowledge(now, flow, kind);
@@ -94,7 +93,7 @@ impl Engine {
                 self.senders.schedule_pair_timer(flow, &mut self.schedule);
                 self.release_packet(now, flow);
                 return if told.finished {
-                    self.end_message(flow)
+                    self.accounts().end_message(flow)
                 };
             }
             self.rp_changed(now, limiter);
@@ -109,7 +108,7 @@ impl Engine {
             self.request_send(now, flow);
         }
         if told.finished {
-            self.end_message(flow);
+            self.accounts().end_message(flow);
         }
     }
 
@@ -141,7 +140,9 @@ impl Engine {
         let hop = self.network.path(path).len;
         self.recording.count(Counted::AckSent);
         let flags = flag::REVERSE | flag::ACK;
-        self.send_reverse(now, Frame::new(Parts { path, tag, size, class, hop, flags, limited_by: 0 }));
+        let ack = Frame::new(Parts { path, tag, size, class, hop, flags, limited_by: 0 });
+        self.network.count_control_sent(&ack);
+        self.forward_reverse(now, ack);
     }
 
     /// Queues the segments that the window of a connection admits, and has them sent.

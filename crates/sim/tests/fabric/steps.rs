@@ -81,12 +81,12 @@ fn between_steps_what_has_left_a_queue_is_not_in_it() {
     net.plan.ports[out].recorded = true;
     for (ps, left) in [(26_199_999, 1), (26_200_000, 2)] {
         let mut engine = Engine::new(&net.plan);
-        assert_eq!(engine.stopped(), net.plan.end);
+        assert_eq!(engine.so_far().stopped(), net.plan.end);
         engine.advance(Instant::from_ps(ps), &mut |_| {}).unwrap();
-        assert_eq!(engine.stopped().ps(), ps);
-        let state = engine.port_states()[out];
+        assert_eq!(engine.so_far().stopped().ps(), ps);
+        let state = engine.so_far().port_states()[out];
         assert_eq!((state.queue.get() / 1500, state.sent.get() / 1500), (20 - left, left), "{ps}");
         // The queue is sampled at 0, 10 and 20 us; at 10 us seven frames have come, at 20 us 15, and one has left.
-        assert_eq!(engine.recorded().queues.bytes, [0, 7 * 1500, 14 * 1500]);
+        assert_eq!(engine.so_far().recorded().queues.bytes, [0, 7 * 1500, 14 * 1500]);
     }
 }

@@ -49,7 +49,7 @@ fn between_steps_a_port_says_whether_and_how_long_it_was_paused() {
     let port = net.port("s->c") as usize;
     let mut after = |ps| {
         engine.advance(Instant::from_ps(ps), &mut |_| {}).unwrap();
-        let state = engine.port_states()[port];
+        let state = engine.so_far().port_states()[port];
         (state.is_paused, state.paused.ps(), state.sent.get() / 1500, state.queue.get() / 1500)
     };
     let whole = 1_000_000_000;

@@ -37,7 +37,7 @@ impl Network {
         if self.nodes[node].counting == Counting::ByAllowance {
             self.recount(now, node);
             let feeding = &mut self.ports[port];
-            if self.inputs[input].is_much(feeding.allowance()) && feeding.use_allowance(frame.octets()) {
+            if self.inputs[input].is_ample(feeding.allowance()) && feeding.use_allowance(frame.octets()) {
                 return true;
             }
             self.start_counting(node);

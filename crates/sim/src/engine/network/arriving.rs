@@ -12,7 +12,7 @@ use qcnlab_units::Instant;
 pub(in crate::engine) enum Arriving {
     /// A frame, which left the port at `left`. The node has `admitted` it without a look, or not yet.
     Frame { frame: Frame, left: u64, admitted: bool },
-    /// The next frame of this lazy sender, which has not been sent yet.
+    /// The next frame of this flow, whose frames are sent on demand: it has not been sent yet.
     Unsent(FlowId),
 }
 
@@ -33,8 +33,8 @@ pub(in crate::engine) enum Onward {
 }
 
 impl Network {
-    /// Takes what arrives over the link of a port, and has its next arrival scheduled. That of a lazy sender's link is due
-    /// to whom this returns.
+    /// Takes what arrives over the link of a port, and has its next arrival scheduled. Where frames
+    /// are sent on demand, that is due to the flow that this returns.
     #[inline(always)]
     pub(in crate::engine) fn take_arrived(
         &mut self,
@@ -43,11 +43,11 @@ impl Network {
         schedule: &mut Schedule,
     ) -> (Arriving, Option<FlowId>) {
         let mut port = &mut self.ports[id];
-        if port.minds_arrivals() {
+        if port.is_updated_before_arrival() {
             self.update_queue(now, id);
             port = &mut self.ports[id];
         }
-        if let Some(sender) = port.lazy_sender()
+        if let Some(sender) = port.sender_on_demand()
             && port.ring().is_empty()
         {
             return (Arriving::Unsent(sender), None);
@@ -55,14 +55,14 @@ impl Network {
         let mut frame = port.take_arrived();
         frame.clear(flag::BUFFERED);
         let left = now.ps() - port.delay().ps();
-        let admitted = port.admit_unseen(&mut frame);
-        let mut lazy_sender = None;
+        let admitted = port.admit_by_allowance(&mut frame);
+        let mut sender_on_demand = None;
         if let Some(next) = port.next_arrival() {
             schedule.set(Event::Arrival(id), next);
         } else {
-            lazy_sender = port.lazy_sender();
+            sender_on_demand = port.sender_on_demand();
         }
-        (Arriving::Frame { frame, left, admitted }, lazy_sender)
+        (Arriving::Frame { frame, left, admitted }, sender_on_demand)
     }
 
     /// Admits a frame at the far end of a defended link, or of one whose input buffer has no allowance left for it.

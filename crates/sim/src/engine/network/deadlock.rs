@@ -138,6 +138,7 @@ impl Network {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::periodic::check_deadlock;
     use crate::engine::{Ending, Engine};
     use crate::net;
     use crate::plan::PauseScope;
@@ -191,7 +192,8 @@ mod tests {
                 pause.sender.on_xon(now, 3);
             }
         }
-        engine.check_deadlock(now);
+        let Engine { network, run_end, schedule, .. } = &mut engine;
+        check_deadlock(now, network, run_end, schedule);
         engine.run_end.ending().clone()
     }
 

@@ -2,13 +2,21 @@
 
 use super::{Counting, Network};
 use crate::engine::schedule::Schedule;
-use crate::frame::Frame;
+use crate::frame::{Frame, flag};
 use crate::ids::{InputId, SharedBufferId};
 use qcnlab_units::Instant;
 
 impl Network {
-    /// Frees the buffer of a frame that has left its node or was dropped there.
+    /// Frees what memory a frame takes at its node, which it has left or where it was dropped.
+    #[inline(always)]
     pub(in crate::engine) fn free(&mut self, now: Instant, frame: &Frame, schedule: &mut Schedule) {
+        if frame.is(flag::BUFFERED) {
+            self.free_buffered(now, frame, schedule);
+        }
+    }
+
+    #[inline(never)]
+    fn free_buffered(&mut self, now: Instant, frame: &Frame, schedule: &mut Schedule) {
         self.free_at(now, self.routes.input_of(frame), frame, schedule);
     }
 

@@ -211,10 +211,11 @@ impl Network {
         self.queues[id].at_adapter = classes;
     }
 
-    /// The limiter that hears a message about `sampled`, a frame of `flow` that `own` has paced; `None` if its host has no
-    /// reaction points.
-    pub(super) fn hearing_limiter(&self, flow: FlowId, own: LimiterId, sampled: &Frame) -> Option<LimiterId> {
-        self.domain.as_ref().map_or(Some(own), |domain| domain.hearing_limiter(flow, own, sampled))
+    /// The limiter that hears a message about `sampled`, a frame that `own` has paced; `None` if its host has no reaction
+    /// points.
+    pub(super) fn hearing_limiter(&self, own: LimiterId, sampled: &Frame) -> Option<LimiterId> {
+        let Some(domain) = &self.domain else { return Some(own) };
+        domain.hearing_limiter(self.flow_of(sampled), own, sampled)
     }
 
     /// When what leaves `port` now for the source of `frame` is there, if nothing but propagation takes time.

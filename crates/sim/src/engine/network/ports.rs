@@ -28,9 +28,6 @@ impl Network {
         if let PortKind::Fifo(fifo) = kind {
             self.forward_fifo(now, id, fifo, frame, schedule)
         } else if let PortKind::Queues(queues) = kind {
-            if frame.is(flag::NOT_DATA) {
-                return self.enqueue(now, id, frame, schedule);
-            }
             self.forward_by_class(now, id, queues, frame, schedule)
         } else {
             self.enqueue_plain(now, id, frame, schedule).at(id, frame)
@@ -46,12 +43,21 @@ impl Network {
         schedule: &mut Schedule,
     ) -> Hop {
         match self.ports[id].kind() {
-            PortKind::Plain | PortKind::Alone(_) | PortKind::Lazy(_) => {
+            PortKind::Plain | PortKind::Alone(_) | PortKind::OnDemand(_) => {
                 self.enqueue_plain(now, id, frame, schedule).at(id, frame)
             }
             PortKind::Fifo(_) => self.enqueue_fifo(now, id, frame, schedule).at(id, frame),
             PortKind::Queues(queues) => self.enqueue_unseen(now, id, queues, frame, schedule),
         }
+    }
+
+    /// The head of a packet that was cut goes on by the port that the packet was on its way to.
+    #[inline(always)]
+    pub(in crate::engine) fn enqueue_head(&mut self, now: Instant, head: Frame, schedule: &mut Schedule) -> Hop {
+        let port = self.port_ahead(&head);
+        let node = self.links[port].from;
+        self.nodes[node].control_sent += head.octets();
+        self.enqueue(now, port, head, schedule)
     }
 
     /// Starts an acknowledgement of a packet.

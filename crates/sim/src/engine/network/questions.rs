@@ -73,14 +73,14 @@ impl Network {
         }
     }
 
-    /// The lazy sender whose frames a port carries.
-    pub(in crate::engine) fn lazy_sender(&self, id: PortId) -> Option<FlowId> {
-        self.ports[id].lazy_sender()
+    /// The flow whose frames a port carries, if they are sent on demand.
+    pub(in crate::engine) fn sender_on_demand(&self, id: PortId) -> Option<FlowId> {
+        self.ports[id].sender_on_demand()
     }
 
-    /// The port of a lazy sender, which has it to itself.
+    /// The port of a flow whose frames are sent on demand, which has it to itself.
     #[inline(always)]
-    pub(in crate::engine) fn lazy_port(&mut self, id: PortId) -> &mut Port {
+    pub(in crate::engine) fn port_on_demand(&mut self, id: PortId) -> &mut Port {
         &mut self.ports[id]
     }
 

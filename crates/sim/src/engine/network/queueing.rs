@@ -85,7 +85,7 @@ impl Network {
         self.show_arrival(now, id, cp, frame, len, true)
     }
 
-    /// As [`forward`](Network::forward), of a data frame at a port with priority queues.
+    /// As [`forward`](Network::forward), at a port with priority queues.
     pub(super) fn forward_by_class(
         &mut self,
         now: Instant,
@@ -94,6 +94,9 @@ impl Network {
         mut frame: Frame,
         schedule: &mut Schedule,
     ) -> Hop {
+        if frame.is(flag::NOT_DATA) {
+            return self.enqueue_control(now, id, queues, frame, schedule);
+        }
         let guarded = self.queues[queues].guarded;
         if guarded && self.adaptive.is_some() {
             id = self.adapt(id, &mut frame);
@@ -239,6 +242,19 @@ impl Network {
         Some((next, self.show_arrival(now, next, cp, frame, queue.len, false)?))
     }
 
+    /// As [`enqueue_unseen`](Network::enqueue_unseen), out of the way of data.
+    #[inline(never)]
+    fn enqueue_control(
+        &mut self,
+        now: Instant,
+        id: PortId,
+        queues: QueuesId,
+        frame: Frame,
+        schedule: &mut Schedule,
+    ) -> Hop {
+        self.enqueue_unseen(now, id, queues, frame, schedule)
+    }
+
     /// Queues a frame at a port with priority queues; no congestion point is asked.
     #[inline(always)]
     pub(super) fn enqueue_unseen(
@@ -275,7 +291,7 @@ impl Network {
     #[inline(always)]
     pub(super) fn enqueue_fifo(&mut self, now: Instant, id: PortId, frame: Frame, schedule: &mut Schedule) -> Queued {
         let mut port = &mut self.ports[id];
-        if !port.surely_fits(frame.octets()) {
+        if !port.fits_without_update(frame.octets()) {
             self.update_queue(now, id);
             port = &mut self.ports[id];
         }

@@ -1,13 +1,13 @@
 //! What the network shows of itself: ports between two steps, and totals at the end of a run.
 
 use super::{Network, PortCp};
-use crate::engine::PortState;
 use crate::engine::effects::Effect;
 use crate::engine::effects::NetworkTotals;
 use crate::frame::{Frame, flag};
 use crate::ids::{Id, PortId, QueuesId};
 use crate::plan::PauseScope;
 use crate::trace::PointTally;
+use crate::trace::PortState;
 use qcnlab_schemes::driver::EndedPause;
 use qcnlab_units::{Bytes, Instant, Span};
 

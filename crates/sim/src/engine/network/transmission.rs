@@ -94,7 +94,7 @@ impl Network {
         port.change_rate(now, rate);
         self.find_ignored(id);
         let port = &self.ports[id];
-        if port.lazy_sender().is_none()
+        if port.sender_on_demand().is_none()
             && port.far_end() != FarEnd::CountingSink
             && let Some(arrival) = port.next_arrival()
         {

@@ -100,7 +100,7 @@ impl Senders {
         let adapters = &mut self.adapters;
         for sender in self.flows.iter_mut() {
             let queues = queues_of(sender.port);
-            if sender.lazy || flows_at[&sender.port] == 1 && queues.is_none() {
+            if sender.on_demand || flows_at[&sender.port] == 1 && queues.is_none() {
                 continue;
             }
             let new = || adapters.push(Adapter::new(sender.port, queues));

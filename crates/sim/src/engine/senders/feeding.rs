@@ -84,7 +84,7 @@ impl Senders {
 
     /// Sets the first event of each flow but those that are sent on demand, and of each generator.
     pub(in crate::engine) fn schedule_first(&self, schedule: &mut Schedule) {
-        for (flow, sender) in self.flows.enumerate().filter(|(_, sender)| !sender.lazy) {
+        for (flow, sender) in self.flows.enumerate().filter(|(_, sender)| !sender.on_demand) {
             match &sender.source {
                 Source::Saturated { next, .. } if sender.adapter.is_none() => {
                     schedule.set(Event::Release(sender.limiter), *next);

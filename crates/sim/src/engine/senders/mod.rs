@@ -105,7 +105,7 @@ impl Senders {
     #[inline(always)]
     pub(super) fn outlet(&self, flow: FlowId) -> Outlet {
         let sender = &self.flows[flow];
-        match (sender.adapter, sender.lazy) {
+        match (sender.adapter, sender.on_demand) {
             (Some(_), _) => Outlet::Adapter,
             (None, true) => Outlet::OnDemand,
             (None, false) => Outlet::Link,

@@ -32,13 +32,13 @@ impl Senders {
 
     /// Has a flow's frames sent on demand.
     pub(in crate::engine) fn send_on_demand(&mut self, flow: FlowId) {
-        self.flows[flow].lazy = true;
+        self.flows[flow].on_demand = true;
     }
 
     /// When the next frame that is sent on demand leaves by its port, from what is known now.
     pub(in crate::engine) fn next_on_demand(&self, flow: FlowId, port: &Port) -> Option<Instant> {
         let sender = &self.flows[flow];
-        sender.next_lazy_start(&self.limiters[sender.limiter], port)
+        sender.next_start_on_demand(&self.limiters[sender.limiter], port)
     }
 
     /// When it reaches the far end of its empty link.
@@ -80,9 +80,9 @@ impl Senders {
 }
 
 impl Sender {
-    /// When a lazy sender's next frame leaves, from what is known now.
+    /// When the next frame that is sent on demand leaves, from what is known now.
     #[inline(always)]
-    fn next_lazy_start(&self, limiter: &RateLimiter, port: &Port) -> Option<Instant> {
+    fn next_start_on_demand(&self, limiter: &RateLimiter, port: &Port) -> Option<Instant> {
         let (ready, ends) = match &self.source {
             Source::Saturated { next, left, .. } if *left > 0 => (*next, self.stop),
             Source::Constant { next, waiting, .. } => {
@@ -99,10 +99,10 @@ impl Sender {
         (at < ends).then_some(at)
     }
 
-    /// When a lazy sender's next frame reaches the far end of its empty link, from what is known now.
+    /// When the next frame that is sent on demand reaches the far end of its empty link, from what is known now.
     #[inline(always)]
     fn next_over_empty_link(&self, limiter: &RateLimiter, port: &Port) -> Option<Instant> {
-        let at = self.next_lazy_start(limiter, port)?;
+        let at = self.next_start_on_demand(limiter, port)?;
         let takes = port.transmission(self.next_size()) + port.delay().ps();
         Some(Instant::from_ps(at.ps().saturating_add(takes)))
     }

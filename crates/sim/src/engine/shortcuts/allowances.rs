@@ -73,7 +73,7 @@ impl Network {
             self.update_outputs(now, node);
             self.renew_allowances(node);
             let mut room = self.nodes[node].paused_groups == 0;
-            self.for_each_input(node, |input, allowance| room &= input.is_much(*allowance));
+            self.for_each_input(node, |input, allowance| room &= input.is_ample(*allowance));
             if room {
                 self.set_counting(node, Counting::ByAllowance);
             } else {
@@ -147,7 +147,7 @@ mod tests {
         let engine = Engine::new(&net.plan);
         assert_eq!(inputs.map(|port| engine.network.port(PortId::new(port)).allowance()), [300_000; 3]);
         let input = &engine.network.inputs[InputId::new(0)];
-        assert_eq!([74_999, 75_000].map(|allowance| input.is_much(allowance)), [false, true]);
+        assert_eq!([74_999, 75_000].map(|allowance| input.is_ample(allowance)), [false, true]);
     }
 
     /// Two hosts send to c for 200 us, 10 Gb/s each, and are paused: 250 KB more than c can take, and 30 KB of each wait at

@@ -6,8 +6,8 @@
 //! time at which the frame arrived from the frame. So frames stay on the link, and are counted when it is full of them, when
 //! rows are shown and at the end. **Switch**: [`Events::Everywhere`].
 
-use super::super::Engine;
 use super::super::network::Network;
+use super::super::recording::Recording;
 use super::PortUse;
 use crate::ids::{Id, PortId};
 use crate::plan::{Events, Plan};
@@ -26,21 +26,19 @@ pub(in crate::engine) fn choose(plan: &Plan, uses: &[PortUse], answers: bool, ne
     }
 }
 
-impl Engine {
-    /// Counts what has reached the counting sink of a full link, and has the link take more if that frees too little.
-    #[cold]
-    #[inline(never)]
-    pub(in crate::engine) fn count_full_link(&mut self, now: Instant, port: PortId) {
-        self.network.take_delivered(now, port, |at, path, left, octets| {
-            self.recording.deliver(at, path, left, octets);
-        });
-        self.network.make_room(port);
-    }
+/// Counts what has reached the counting sink of a full link, and has the link take more if that frees too little.
+#[cold]
+#[inline(never)]
+pub(in crate::engine) fn count_full_link(now: Instant, port: PortId, network: &mut Network, recording: &mut Recording) {
+    network.take_delivered(now, port, |at, path, left, octets| {
+        recording.deliver(at, path, left, octets);
+    });
+    network.make_room(port);
+}
 
-    /// Counts what reached any counting sink before `until`.
-    pub(in crate::engine) fn count_all_delivered(&mut self, until: Instant) {
-        self.network.take_all_delivered(until, |at, path, left, octets| {
-            self.recording.deliver(at, path, left, octets);
-        });
-    }
+/// Counts what reached any counting sink before `until`.
+pub(in crate::engine) fn count_all_delivered(until: Instant, network: &mut Network, recording: &mut Recording) {
+    network.take_all_delivered(until, |at, path, left, octets| {
+        recording.deliver(at, path, left, octets);
+    });
 }

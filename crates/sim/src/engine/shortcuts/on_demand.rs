@@ -7,9 +7,9 @@
 //! time. The link's one event stands for the next arrival, of a frame that need not have been sent yet. **Switch**:
 //! [`Events::Everywhere`].
 
-use super::super::Engine;
+use super::super::hosts::Hosts;
 use super::super::network::Network;
-use super::super::schedule::Event;
+use super::super::schedule::{Event, Schedule};
 use super::super::senders::{Outlet, Senders};
 use super::{PortUse, has_own_link};
 use crate::frame::Frame;
@@ -32,11 +32,11 @@ pub(in crate::engine) fn choose(plan: &Plan, uses: &[PortUse], network: &mut Net
     }
 }
 
-impl Engine {
+impl Hosts<'_> {
     /// Sends what a flow has to send on demand before `until`.
     pub(in crate::engine) fn send_on_demand(&mut self, until: Instant, flow: FlowId) {
-        let Engine { network, senders, recording, schedule, .. } = self;
-        let port = network.lazy_port(senders.port(flow));
+        let Hosts { network, senders, recording, schedule } = self;
+        let port = network.port_on_demand(senders.port(flow));
         while let Some(at) = senders.next_on_demand(flow, port).filter(|at| *at < until) {
             let frame = senders.pass_plain(at, flow, schedule, |each| recording.on_refusal(each));
             recording.on_sent(flow, frame.octets());
@@ -47,9 +47,9 @@ impl Engine {
     /// The frame that arrives now over an empty link, when it left the port, and whether the far end has admitted it without
     /// a look; sets the event for the next.
     #[inline(always)]
-    pub(in crate::engine) fn cross_empty_link(&mut self, now: Instant, id: PortId, flow: FlowId) -> (Frame, u64, bool) {
-        let Engine { network, senders, recording, schedule, .. } = self;
-        let port = network.lazy_port(id);
+    pub(in crate::engine) fn cross_empty_link(self, now: Instant, id: PortId, flow: FlowId) -> (Frame, u64, bool) {
+        let Hosts { network, senders, recording, schedule } = self;
+        let port = network.port_on_demand(id);
         let (mut frame, next) = senders.cross_empty_link(now, flow, port, schedule, |each| recording.on_refusal(each));
         recording.on_sent(flow, frame.octets());
         match next {
@@ -57,19 +57,20 @@ impl Engine {
             None => schedule.cancel(Event::Arrival(id)),
         }
         let left = now.ps() - port.delay().ps();
-        let admitted = port.admit_unseen(&mut frame);
+        let admitted = port.admit_by_allowance(&mut frame);
         (frame, left, admitted)
     }
 
-    /// As [`send_on_demand`](Engine::send_on_demand), of the flow at a limiter, if it is one that does so.
-    pub(in crate::engine) fn update_limiter(&mut self, until: Instant, limiter: LimiterId) {
+    /// As [`send_on_demand`](Hosts::send_on_demand), of the flow at a limiter, if it is one that does so.
+    #[inline(always)]
+    pub(in crate::engine) fn update_limiter(mut self, until: Instant, limiter: LimiterId) {
         let flow = self.senders.last_flow(limiter);
         if self.senders.outlet(flow) == Outlet::OnDemand {
             self.send_on_demand(until, flow);
         }
     }
 
-    /// As [`send_on_demand`](Engine::send_on_demand), of all flows that do so.
+    /// As [`send_on_demand`](Hosts::send_on_demand), of all flows that do so.
     pub(in crate::engine) fn update_senders(&mut self, until: Instant) {
         for flow in self.senders.flows() {
             if self.senders.outlet(flow) == Outlet::OnDemand {
@@ -79,12 +80,18 @@ impl Engine {
     }
 
     /// Sets the event for the next arrival of a flow's frames over its link.
-    pub(in crate::engine) fn schedule_on_demand(&mut self, flow: FlowId) {
-        let id = self.senders.port(flow);
-        let port = self.network.lazy_port(id);
-        match port.next_arrival().or_else(|| self.senders.next_over_empty_link(flow, port)) {
-            Some(at) => self.schedule.set(Event::Arrival(id), at),
-            None => self.schedule.cancel(Event::Arrival(id)),
-        }
+    #[inline(always)]
+    pub(in crate::engine) fn schedule_on_demand(self, flow: FlowId) {
+        schedule_next(flow, self.network, self.senders, self.schedule);
+    }
+}
+
+#[inline(never)]
+fn schedule_next(flow: FlowId, network: &mut Network, senders: &Senders, schedule: &mut Schedule) {
+    let id = senders.port(flow);
+    let port = network.port_on_demand(id);
+    match port.next_arrival().or_else(|| senders.next_over_empty_link(flow, port)) {
+        Some(at) => schedule.set(Event::Arrival(id), at),
+        None => schedule.cancel(Event::Arrival(id)),
     }
 }

@@ -33,7 +33,7 @@ fn pause_frame(classes: u8, quanta: u16) -> PauseFrame {
 fn pause(engine: &mut Engine, now: Instant, queues: QueuesId, frame: PauseFrame) {
     let port = engine.network.port_of_queues(queues);
     assert!(engine.network.take_pause(now, port, frame, &mut engine.effects));
-    engine.follow_effects(now);
+    engine.accounts().settle(now);
 }
 
 /// Host a sends at 10 Gb/s to c, whose link takes 1 Gb/s: frame n, from 0, comes to s at 2.2 + 1.2 n us, and has left it at
@@ -99,7 +99,7 @@ fn a_port_returns_at_the_end_of_its_pause() {
     engine.advance(goes_on, &mut |_| ()).unwrap();
     assert!(is_fifo_now(&engine, port));
     engine.advance(Instant::ZERO + Span::from_ns(64_200), &mut |_| ()).unwrap();
-    assert_eq!(engine.port_states()[port.number() as usize].sent, Bytes::new(1500));
+    assert_eq!(engine.so_far().port_states()[port.number() as usize].sent, Bytes::new(1500));
 }
 
 /// Class 3 from a is class 2 in the switch, and goes before class 1 from b, which starts 0.6 us later. At 20 us 15 frames of
@@ -133,7 +133,7 @@ fn what_an_output_holds_of_an_input_is_counted_in_the_classes_of_the_link() {
     assert_eq!(engine.network.counted_from(output, b, 1 << 1), None, "classes of the link are not those of the queues");
 }
 
-/// A recorded queue is not that of a lazy sender. Its sender still has the link to itself, with the queues that keep the
+/// Of a recorded queue no frame is sent on demand. Its sender still has the link to itself, with the queues that keep the
 /// state of its pauses, if nothing but its one class can be paused there: heads of packets have a class of their own.
 #[test]
 fn a_sender_has_a_link_of_one_class_to_itself() {
@@ -145,7 +145,7 @@ fn a_sender_has_a_link_of_one_class_to_itself() {
         node(&mut net, "s").trim = trims.then_some(TrimPlan { size: Bytes::new(64), class: 7, share: 1000 });
         let engine = Engine::new(&net.plan);
         let port = engine.network.port(port_id(&net, "a->s"));
-        let alone = port.sole_sender().is_some() && port.lazy_sender().is_none() && port.queues().is_some();
+        let alone = port.sole_sender().is_some() && port.sender_on_demand().is_none() && port.queues().is_some();
         (alone, port.queues_in_use().is_some())
     };
     assert_eq!([false, true].map(alone_or_queues), [(true, false), (false, true)]);
@@ -188,7 +188,7 @@ fn a_link_that_changes_releases_nothing_where_no_frame_waits() {
     let mut engine = advanced(&net, us(5));
     let flow = FlowId::new(0);
     assert!(engine.senders.outlet(flow) != Outlet::OnDemand);
-    engine.link_changed(us(5), flow);
+    engine.hosts().link_changed(us(5), flow);
     let (at, next) = engine.schedule.next().unwrap();
     assert_eq!((at, engine.schedule.event(next)), (us(120), Event::SourceFrame(flow)));
 }

@@ -1,0 +1,120 @@
+//! What is lost, and what is over with it: frames are counted, packets and messages end, limiters go.
+//!
+//! Nothing here comes back to who called it: a loss starts no frame and no signal.
+
+use super::Engine;
+use super::effects::{Counted, Effect};
+use super::ending::RunEnd;
+use super::network::Network;
+use super::recording::Recording;
+use super::senders::Senders;
+use super::signalling::{ControlFrame, Signalling};
+use crate::frame::{Frame, flag};
+use crate::ids::{FlowId, LimiterId, PacketId, PortId};
+use qcnlab_units::Instant;
+
+/// The parts that are told when something is lost or over.
+pub(super) struct Accounts<'a> {
+    network: &'a mut Network,
+    senders: &'a mut Senders,
+    signalling: &'a mut Signalling,
+    recording: &'a mut Recording,
+    run_end: &'a mut RunEnd,
+    effects: &'a mut Vec<Effect>,
+}
+
+impl Engine {
+    /// Its accounts.
+    #[inline(always)]
+    pub(super) const fn accounts(&mut self) -> Accounts<'_> {
+        let Engine { network, senders, signalling, recording, run_end, effects, .. } = self;
+        Accounts { network, senders, signalling, recording, run_end, effects }
+    }
+}
+
+impl Accounts<'_> {
+    /// Does what follows from a call with several effects.
+    #[cold]
+    pub(super) fn settle(mut self, now: Instant) {
+        let mut effects = std::mem::take(self.effects);
+        for effect in effects.drain(..) {
+            match effect {
+                Effect::Count(counted) => self.recording.count(counted),
+                Effect::PauseEnds { port, class, ended } => self.recording.on_pause(port, class, ended),
+                Effect::Lost { frame, .. } if frame.is(flag::NOT_DATA) => self.lose_control(frame),
+                Effect::Lost { port, frame, because } => {
+                    because.into_iter().for_each(|counted| self.recording.count(counted));
+                    self.lose_data(now, port, &frame);
+                }
+            }
+        }
+        *self.effects = effects;
+    }
+
+    /// A data frame is lost at a port.
+    pub(super) fn lose_data(&mut self, now: Instant, port: PortId, frame: &Frame) {
+        let flow = self.network.flow_of(frame);
+        if self.recording.on_drop(now, port, flow, frame.octets()) {
+            self.run_end.close_flow(now);
+        }
+        if frame.is(flag::SEGMENT) {
+            self.lose_packet(flow, frame.packet());
+        }
+    }
+
+    /// A control frame or an acknowledgement is lost.
+    pub(super) fn lose_control(&mut self, frame: Frame) {
+        let flow = self.network.flow_of(&frame);
+        if frame.is(flag::ACK) {
+            self.recording.count(Counted::AckLost);
+            return self.lose_packet(flow, frame.packet());
+        }
+        let lost = self.signalling.take(&frame);
+        self.recording.count(lost.counts_as_lost());
+        match lost {
+            ControlFrame::Signal(of) => self.signal_ends(self.network.flow_of(&of.sampled)),
+            ControlFrame::Probe(_) => {}
+            ControlFrame::Head(packet) => self.lose_packet(flow, packet),
+        }
+    }
+
+    /// What a frame of a flow carried is lost: `packet`, if the flow is a queue pair.
+    fn lose_packet(&mut self, flow: FlowId, packet: PacketId) {
+        if self.senders.packet_lost(flow) {
+            self.network.packets_mut().end(packet);
+            self.end_message(flow);
+        }
+    }
+
+    /// A message may be over.
+    pub(super) fn end_message(&mut self, flow: FlowId) {
+        if let Some(limiter) = self.senders.end_message(flow) {
+            self.signalling.end(flow);
+            self.end_limiter(limiter);
+        }
+    }
+
+    /// A limiter may have nothing to do any more.
+    #[inline(always)]
+    pub(super) fn end_limiter(&mut self, limiter: LimiterId) {
+        self.senders.end_limiter(limiter, self.signalling.reach(limiter));
+    }
+
+    /// A signal about a flow, which travelled in a control frame, has been heard or lost.
+    pub(super) fn signal_ends(&mut self, flow: FlowId) {
+        let limiter = self.senders.signal_ends(flow);
+        self.end_limiter(limiter);
+    }
+
+    /// Counts that a reaction point took the absence of an answer for bandwidth, and whether a congestion point on its
+    /// path has had none since it asked at `asked_at`.
+    #[cold]
+    pub(super) fn count_alarm(self, now: Instant, limiter: LimiterId, asked_at: Instant) {
+        self.recording.count(Counted::Alarm);
+        let flow = self.senders.last_flow(limiter);
+        let (path, class) = (self.senders.first_path(flow), self.senders.class(flow));
+        if self.network.lacks_bandwidth(now, path, class, asked_at) {
+            self.recording.count(Counted::FalseAlarm);
+        }
+    }
+}
