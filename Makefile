@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 CORE   := python/qcnlab/_core.abi3.so
+# A file's tests run in one process, in the order that `tests/conftest.py` gives the files.
+PYTEST := $(BIN)/python -m pytest -n logical --dist loadfile --no-loadscope-reorder
 # Folders are listed too, so that a removed file is noticed.
 SOURCES := $(shell find crates scenarios Cargo.toml Cargo.lock pyproject.toml 2>/dev/null)
 
@@ -22,14 +24,17 @@ demo: $(CORE) ## run the QCN and ECM demonstration; writes runs/demo with report
 
 test: $(CORE) $(VENV)/.tools ## run the tests that one waits for, and the quick rows of the validation book (5 minutes on 2 cores)
 	cargo test --release --tests
-	$(BIN)/python -m pytest -n logical --dist loadfile -m "not long"
+	$(PYTEST) -m "not long"
 	$(BIN)/python -m qcnlab validate --quick
 
 test-long: $(CORE) $(VENV)/.tools ## run the tests that `make test` leaves out because they take long
 	cargo test --release --tests -- --ignored
-	$(BIN)/python -m pytest -n logical --dist loadfile -m long
+	$(PYTEST) -m long
 
-test-all: test test-long ## run all tests, as CI does
+test-all: $(CORE) $(VENV)/.tools ## run all tests, as CI does
+	cargo test --release --tests -- --include-ignored
+	$(PYTEST)
+	$(BIN)/python -m qcnlab validate --quick
 
 test-browser: $(CORE) $(VENV)/.tools ## open reports and the laboratory in Chromium (skips where there is none); pictures in target/screenshots
 	@command -v npm >/dev/null || { echo "skipped: npm is missing (Node.js 20 or newer)" >&2; exit 0; }; \

@@ -62,7 +62,20 @@ def of_list(node: str) -> str | None:
 COLLECTED = pytest.StashKey[frozenset[str]]()
 
 
+FIRST = tuple(
+    f"test_{name}.py"
+    for name in (
+        "rust_recipes", "recipes", "executors", "notebooks", "roce_reference",
+        "hpcc_fabric_reference", "schemes_fabric_reference", "conform_sender", "examples",
+        "analysis_boundary", "startup", "wire_tshark", "sweep", "sweep_parts", "capture",
+    )
+)  # fmt: skip
+"""Files that take long come first, so that no process is left alone with one at the end."""
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    rank = {name: k for k, name in enumerate(FIRST)}
+    items.sort(key=lambda item: rank.get(item.path.name, len(rank)))
     config.stash[COLLECTED] = frozenset(item.nodeid for item in items)
     for item in items:
         if of_list(item.nodeid) is not None:
