@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -18,7 +19,7 @@ import qcnlab
 from conftest import HOTSPOT, SHORT_FLAGS, CommandLine, command
 from damage import FLIPS, flipped_and_told
 from qcnlab import _core
-from qcnlab.sweeps import grid
+from qcnlab.sweeps import grid, store
 from qcnlab.sweeps.grid import Axis, read
 from qcnlab.sweeps.journal import of_run
 
@@ -234,6 +235,26 @@ def test_bad_jobs(cli: CommandLine, jobs: str) -> None:
     assert done.returncode == 2
     assert "'--jobs'" in done.stderr
     assert cli.left() == []
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_full_disk_leaves_no_empty_folder(
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch, *, there: bool
+) -> None:
+    def full(path: Path, data: bytes) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    if there:
+        (cli.folder / "deep").mkdir()
+    monkeypatch.setattr(store, "write_whole", full)
+    done = cli("sweep", HOTSPOT, *SHORT_FLAGS, *VARY_FLAGS, "-o", "deep/out")
+    assert done.returncode == 2
+    assert done.stderr.endswith(
+        "error: cannot write the folder 'deep/out': No space left on device; choose another with "
+        "-o DIR\n"
+    )
+    # What was there before stays.
+    assert cli.left() == (["deep"] if there else [])
 
 
 @pytest.mark.parametrize("key", ["scheme.cp.w", "seed", "topology.sources"])

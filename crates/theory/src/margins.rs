@@ -74,7 +74,7 @@ fn loops(scheme: &Value, contenders: &Contenders) -> Result<Vec<OpenLoop>, Strin
             Ok(vec![qcn(scheme, contenders, false)?, qcn(scheme, contenders, true)?])
         }
         Some("ecm") => Ok(ecm(scheme, contenders)),
-        _ => Err("this scheme has no linear loop here; `qcnlab analyse` has more".to_owned()),
+        _ => Err("This scheme has no linear loop here. The command qcnlab analyse knows more.".to_owned()),
     }
 }
 

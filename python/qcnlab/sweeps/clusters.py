@@ -12,6 +12,7 @@ from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from qcnlab.errors import Error, MissingPackage
@@ -66,14 +67,15 @@ def named(name: str, jobs: int | None) -> Iterator[Crew]:
     matched = NAMED.fullmatch(name)
     engine, address = (matched["engine"], matched["address"]) if matched else ("", None)
     module = {"dask": "distributed", "ray": "ray"}[engine]
+    if address and find_spec(module) is not None:
+        # Before the import, which takes seconds.
+        _reach(name, address)
     try:
         package: Any = import_module(module)
     except ImportError as error:
         raise MissingPackage(
             f"--on {name} needs {error.name}: pip install 'qcnlab[{engine}]'"
         ) from error
-    if address:
-        _reach(name, address)
     with (_dask if engine == "dask" else _ray)(package, address, jobs) as crew:
         yield crew
 

@@ -92,6 +92,7 @@ class Store:
         Raises `FolderError` for a folder of another sweep or of something else, for one that
         another process is filling, and for one that cannot be written.
         """
+        new = [path for path in (self.folder, *self.folder.parents) if not path.exists()]
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with held(self.folder):
@@ -102,6 +103,10 @@ class Store:
                 finally:
                     self._close()
         except OSError as error:
+            # What has no room for its first file is not left behind empty.
+            with suppress(OSError):
+                for path in new:
+                    path.rmdir()
             raise _unwritable(self.folder, error) from error
 
     def add(self, ended: Sequence[tuple[Run, Values]]) -> None:

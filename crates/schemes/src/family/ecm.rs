@@ -32,9 +32,10 @@ how much it has grown since the last sample. While the queue is above the set po
 sampled frame gets negative feedback. Below the set point only sources that this port has limited get
 answers: their frames carry a tag that names the port. These answers are the positive feedback.
 
-The source adds Gi Fb Ru on positive feedback and multiplies by 1 - Gd |Fb| on negative: additive
-increase, multiplicative decrease. A drift timer adds a little by itself. Feedback counts 64-octet
-pages; full-scale negative feedback halves the rate and full-scale positive adds a tenth of 10 Gb/s.
+Positive feedback Fb adds Gi Fb Ru to the source's rate: Gi is a gain, Ru the unit of rates. Negative
+feedback multiplies the rate by 1 - Gd |Fb|. So the increase is additive, the decrease multiplicative.
+A drift timer adds a little by itself. Feedback counts pages of 64 octets. The largest negative feedback
+halves the rate, and the largest positive feedback adds a tenth of 10 Gb/s.
 ",
     diagram!()
 );

@@ -10,7 +10,7 @@
 const ABOUT: &str = "\
 Each port writes on a packet that leaves it: the time, its queue, the octets it has sent, its rate. Acknowledgements
 carry this back. The sender computes how full the fullest link of its path is, and sets its window so that this link
-would be filled to eta. For traffic over RoCE.
+would be filled to a share eta, by default 95 %. For traffic over RoCE.
 
    each hop:  u = min(queue, queue before) / (B * T) + (octets sent since) / (time since) / B
    the largest u, with tau = time since, at most T:   U = (1 - tau/T) * U + (tau/T) * u

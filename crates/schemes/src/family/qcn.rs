@@ -9,8 +9,11 @@
 //! Source: deck 001 (rules, parameters), deck 000 (target-rate reduction), deck 004 (drift), 802.1Q clauses 30
 //! to 32 (names), the CN MIB (defaults).
 
-/// The scheme in words, with its state diagram: what lists, `explain` and the pages show.
-const ABOUT: &str = "\
+/// The scheme in words, with its state diagram, around what its increase events are.
+macro_rules! about {
+    ($events:literal) => {
+        concat!(
+            "\
 A switch port samples arriving frames, about one in a hundred. From the queue's offset above the
 set point and its growth since the last sample it computes the feedback Fb = -(offset + w growth),
 quantizes it to 6 bits, and, when Fb is negative, sends it to the frame's source. Worse congestion is
@@ -18,7 +21,9 @@ sampled more often, up to ten times.
 
 The source's rate limiter cuts its current rate by Gd times the feedback, remembers the rate before
 the cut as its target, and climbs back by itself: at each increase event it goes half way to the
-target. An increase event is the end of a byte-counter cycle or of a timer cycle.
+target. ",
+            $events,
+            "
 
               CNM: target = current (not in the first cycle); current *= 1 - Gd Fb;
                    both stages 0; timer restarted
@@ -27,7 +32,21 @@ target. An increase event is the end of a byte-counter cycle or of a timer cycle
    fast recovery --- one stage past F ---> active increase --- both ---> hyper-active increase
    target stays                            target += R_AI                target += R_HAI * i
                    at every event: current = (current + target) / 2
-";
+"
+        )
+    };
+}
+
+/// What lists, `explain` and the pages show of the final form.
+const ABOUT: &str = about!("An increase event is the end of a byte-counter cycle or of a timer cycle.");
+const ABOUT_BYTE_COUNTER: &str = about!(
+    "An increase event is the end of a byte-counter cycle: a number of octets
+that the source has sent. There is no timer, so a source with a low rate waits long for its next event."
+);
+const ABOUT_TIMER: &str = about!(
+    "An increase event is the end of a timer cycle. There is no byte counter, so a
+source waits as long for its next event at any rate."
+);
 
 mod cp;
 mod observed;
@@ -81,7 +100,7 @@ impl Family for Qcn {
             source: "deck 001, A Synthesis; deck 000; deck 004",
             generation: Generation::Qau,
             status: Status::ReadingsChosen,
-            about: ABOUT,
+            about: ABOUT_BYTE_COUNTER,
             presets: &[
                 Preset {
                     name: "DECK001",
@@ -117,7 +136,7 @@ impl Family for Qcn {
             source: "deck 001, Timer-only QCN",
             generation: Generation::Qau,
             status: Status::ReadingsChosen,
-            about: ABOUT,
+            about: ABOUT_TIMER,
             presets: &[
                 Preset {
                     name: "DECK001",

@@ -7,9 +7,9 @@
 /// The scheme in words, with its state diagram: what lists, `explain` and the pages show.
 const ABOUT: &str = "\
 A receiving host gives credit to the flows that end there, in turn and no faster than its link takes what they
-then send. A sender sends while it has credit; what goes again takes credit, too. The first window goes without
-asking. Where many send at once, switches cut what does not fit to its head; the receiver hears of it so, and
-gives credit for it anew. For traffic over RoCE with selective repeat, where switches cut packets.
+then send. A sender sends while it has credit. What it repeats takes credit, too. Its first window needs none.
+Where many send at once, switches cut packets that do not fit to their heads. The head tells the receiver what
+was lost, and the receiver gives credit for it again. For traffic over RoCE with selective repeat, where switches cut packets.
 
    sender:    credit = first window at first;  a packet goes while less than the credit was sent
               a credit of C octets is heard:    credit = C, and what was taken for lost since

@@ -7,8 +7,8 @@
 /// The scheme in words, with its state diagram: what lists, `explain` and the pages show.
 const ABOUT: &str = "\
 Acknowledgements return the time at which a packet was sent. The sender measures the round-trip time and its
-slope, and sets its rate from them: once for a number of octets, or once a round trip. No switch takes part.
-For traffic over RoCE.
+slope, and sets its rate from them: once for a number of octets, or once a round trip. The rate rises while the
+round trip is short or shrinks, and falls while it is long or grows. No switch takes part. For traffic over RoCE.
 
    slope = (1 - a) * slope + a * (rtt - rtt before);   gradient = slope / min_rtt
 
