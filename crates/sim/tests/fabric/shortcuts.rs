@@ -7,7 +7,8 @@ use qcnlab_sim::roce::QpRecovery;
 use qcnlab_sim::tcp::Flavour;
 use qcnlab_sim::testing::{connection, queue_pair};
 use qcnlab_sim::{Alpha, SharedBufferPlan, SharedInputPlan};
-use qcnlab_sim::{Events, Feedback, PauseRule, PauseScope, PauseTarget, Process, ServiceChange, Traffic};
+use qcnlab_sim::{Events, Feedback, LinkFailure, PauseRule, PauseScope, PauseStorm, PauseTarget, Process};
+use qcnlab_sim::{ServiceChange, Traffic, WatchdogAction, WatchdogPlan};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 /// A host's switch, the delay of its link in steps of 400 ns, and whether that is slow.
@@ -92,7 +93,7 @@ fn limit_memory(net: &mut Net, switch: &str, (size, kind): (u64, u8)) {
 
 /// A random fabric: trees of switches, hosts anywhere, senders of every kind that have links to themselves or share them, sinks
 /// that answer and that do not, queues that are watched, recorded and short, switches that pause or lose what their memory has
-/// no room for, and a rate that falls and rises again.
+/// no room for, a rate that falls and rises again, links that fail, and hosts that pause theirs for long.
 #[derive(Clone, Debug)]
 struct Fabric {
     /// For each switch but the first, one before it.
@@ -107,6 +108,8 @@ struct Fabric {
     recorded: usize,
     /// The port, and when, in us.
     dip: (usize, u64),
+    /// What goes wrong: what, where, and when, in us.
+    trouble: Option<(u8, usize, u64)>,
     drains: bool,
     seed: u64,
 }
@@ -122,9 +125,10 @@ fn fabrics() -> impl Strategy<Value = Fabric> {
     let memory = prop::option::of(prop::array::uniform3((10..60u64, 0..7u8)));
     let watched = prop::collection::vec(0..40usize, 0..4);
     let dip = (0..40usize, 0..1500u64);
-    let drains = prop::bool::weighted(0.2);
-    let drawn = (above, hosts, flows, scheme, any::<bool>(), memory, watched, 0..40usize, dip, drains, any::<u64>());
-    drawn.prop_map(|(above, hosts, flows, scheme, ideal, memory, watched, recorded, dip, drains, seed)| Fabric {
+    let trouble = prop::option::weighted(0.3, (0..4u8, 0..40usize, 0..1500u64));
+    let ends = (prop::bool::weighted(0.2), any::<u64>());
+    let drawn = (above, hosts, flows, scheme, any::<bool>(), memory, watched, 0..40usize, dip, trouble, ends);
+    drawn.prop_map(|(above, hosts, flows, scheme, ideal, memory, watched, recorded, dip, trouble, ends)| Fabric {
         above,
         hosts,
         flows,
@@ -134,8 +138,9 @@ fn fabrics() -> impl Strategy<Value = Fabric> {
         watched,
         recorded,
         dip,
-        drains,
-        seed,
+        trouble,
+        drains: ends.0,
+        seed: ends.1,
     })
 }
 
@@ -172,6 +177,22 @@ impl Fabric {
         let old = net.plan.ports[port].rate;
         let change = |at, rate| ServiceChange { at, port: port as u32, rate };
         net.plan.services = vec![change(at, BitRate::mbps(730)), change(at + Span::from_us(300), old)];
+        if let Some((what, number, at)) = self.trouble {
+            let (from, until) = (Instant::ZERO + Span::from_us(at), Instant::ZERO + Span::from_us(at + 350));
+            let of_hosts: Vec<u32> = (0..all as u32).filter(|port| !of_switches.contains(&(*port as usize))).collect();
+            match what {
+                0 | 1 => net.plan.failures = vec![LinkFailure { port: (number % all) as u32, from, until }],
+                _ => {
+                    let port = of_hosts[number % of_hosts.len()];
+                    net.plan.storms = vec![PauseStorm { port, classes: u8::MAX, from, until }];
+                }
+            }
+            if what == 3 {
+                let [detect, restore, poll] = [200, 100, 50].map(Span::from_us);
+                let watchdog = WatchdogPlan { detect, restore, poll, action: WatchdogAction::Drop };
+                net.plan.nodes[..switches.len()].iter_mut().for_each(|switch| switch.watchdog = Some(watchdog));
+            }
+        }
         (net.plan.seed, net.plan.drains, net.plan.end) = (self.seed, self.drains, Instant::ZERO + Span::from_ms(2));
         net
     }
@@ -234,6 +255,27 @@ fn a_frame_that_has_left_uncounted_changes_no_loss() {
     let port = net.port("t->c");
     net.plan.services = vec![ServiceChange { at: Instant::ZERO, port, rate: BitRate::mbps(730) }];
     runs_agree(net).unwrap();
+}
+
+/// PCN sees pauses. One that runs out, because nothing resumes the link, is over for its congestion point when the next frame
+/// starts, also where that frame's departure could be computed.
+#[test]
+fn a_pause_that_runs_out_is_over_for_the_congestion_point() {
+    let fabric = Fabric {
+        above: vec![0, 1],
+        hosts: vec![(2, 0, true), (0, 0, false), (0, 0, false), (0, 0, false)],
+        flows: vec![(1, 4, 0, false), (1, 0, 3, false)],
+        scheme: "pcn",
+        ideal: false,
+        memory: Some([(10, 0), (10, 0), (10, 4)]),
+        watched: vec![19],
+        recorded: 0,
+        dip: (0, 0),
+        trouble: None,
+        drains: false,
+        seed: 0,
+    };
+    runs_agree(fabric.net()).unwrap();
 }
 
 /// A port that nothing under control crosses has no congestion point, whatever needs events there.

@@ -76,6 +76,11 @@ impl PortCp {
         }
     }
 
+    /// Whether it was shown a pause, and not yet that it is over.
+    pub(super) const fn is_paused(&self) -> bool {
+        self.paused
+    }
+
     /// Whether a transmission that starts means something to it.
     const fn acts_on_starts(&self) -> bool {
         self.stamps_departures || self.sees_pauses

@@ -6,7 +6,8 @@
 //! are computed on arrival, as at any first-in first-out port, and buffers are counted when they come near a watermark (see
 //! [`allowances`](super::allowances)). When something is paused or a pause frame has to go, the frames that have not left move
 //! to the queue of their class, and the port has an event at the end of each transmission until all of that is over and as
-//! many frames have left as were moved. So a frame is moved a few times at most, however often pauses begin and end.
+//! many frames have left as were moved, and a congestion point that sees pauses knows that they are over. So a frame is moved a
+//! few times at most, however often pauses begin and end.
 //! **Switch**: [`Events::Everywhere`].
 
 use super::{Counting, Network};
@@ -78,7 +79,9 @@ impl Network {
         }
         let node = &self.nodes[self.links[queues.port].from];
         let paused = node.paused_groups > 0 || queues.queues[0].pause.until() > now.ps();
-        if paused {
+        // A congestion point is shown that a pause has run out when the next transmission starts.
+        let told = queues.queues[0].cp.is_some_and(|cp| self.cps[cp].is_paused());
+        if paused || told {
             return false;
         }
         let port_id = queues.port;
