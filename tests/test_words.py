@@ -148,6 +148,11 @@ SOURCES = {
         "queue, WQE, message rate"
     ),
     "what operators and students type": (
+        "mark, marking, ECN marking, cut, backoff, node, rank, in flight, startup, egress port, "
+        "ingress port, error bars, water filling, dual queue, queue 3, priority 6, QoS class, "
+        "full duplex, 100GbE, MQC, system qos, TCP incast, throughput collapse, overflow, "
+        "latency under load, rack switch, paired test, loss recovery, QP scaling, E-ECMP, "
+        "CNP priority, "
         "link flap, FEC, CRC error, BER, packets per second, speed mismatch, slow receiver, "
         "slow drain, autonegotiation, hop count, traffic matrix, permutation traffic, flow "
         "size distribution, mice flow, long-lived flow, silent drop, black hole, spine, ToR, "
