@@ -20,7 +20,7 @@ use super::variants::{CpVariant, of_congestion_point};
 use fields::FieldJudge;
 use judge::{CpJudge, CpKind, Forgiven, Sample};
 use missing::{HeardAtSenders, SendersTell, may_be_missing};
-use ports::{PortLinks, SeenCpid, loss, own_cpid, ports};
+use ports::{CongestionPointId, PortLinks, SeenCpid, candidates, loss, ports};
 use qcnlab_capture::{CapturedFrame, Direction, InterfaceId};
 use qcnlab_capture::{FrameKind, Header};
 use qcnlab_wire::{Cpid, MacAddress, Payload};
@@ -97,7 +97,7 @@ struct CpReading {
     told: VecDeque<Told>,
     cpid: BTreeMap<Cpid, SeenCpid>,
     /// The port's own, where it is known.
-    own: Option<Cpid>,
+    own: Option<CongestionPointId>,
     /// CNMs of other congestion points.
     others: u64,
     heard: VecDeque<(i64, u64, InterfaceId)>,
@@ -120,8 +120,18 @@ pub(super) fn judge(file: &Path, options: &ConformOptions) -> Result<CpResults, 
     let ports = ports(&survey, options)?;
     let presets: Vec<QcnLaw> = distinct(QcnLaw::presets(), &law);
     let before = read(file, &survey, &ports, options, (None, None), Vec::new())?;
-    let own = own_cpid(&before.cpid)?;
-    let heard_alone = own.and_then(|cpid| before.at_senders.alone.get(&cpid).copied()).unwrap_or(0);
+    // CNMs of several bridges may quote frames that come to the port; its own fit its queue.
+    let mut own: Option<(u64, CongestionPointId)> = None;
+    let all = candidates(&before.cpid);
+    for id in &all {
+        let fits = if all.len() == 1 { 1 } else { fitting(file, &survey, &ports, options, (&law, *id))? };
+        if own.is_none_or(|(best, _)| fits > best) {
+            own = Some((fits, *id));
+        }
+    }
+    let none_fits = own.is_some_and(|(fits, _)| fits == 0);
+    let own = own.map(|(_, id)| id);
+    let heard_alone = own.and_then(|id| before.at_senders.alone.get(&id.cpid).copied()).unwrap_or(0);
     let (loss, room) = loss(&survey, &before.queue, (before.cnms, heard_alone));
     let likely = (loss.rate() > 0.0).then(|| loss.most_of(before.cnms));
     let forgiven = Forgiven { queue: options.tolerances.queue.signed(), jitter: options.tolerances.jitter, likely };
@@ -129,7 +139,15 @@ pub(super) fn judge(file: &Path, options: &ConformOptions) -> Result<CpResults, 
     let first = read(file, &survey, &ports, options, (room, own), judges)?;
     // A field is wrong whatever the queue was.
     let field = first.fields.breach.clone();
-    let mut not_decidable = why_not(&first, &ports, &survey).filter(|_| field.is_none());
+    let several = none_fits.then(|| {
+        let cpids: Vec<String> = all.iter().map(|id| id.cpid.to_string()).collect();
+        format!(
+            "CNMs of several congestion points quote frames that came to it, and none fits its queue: {}",
+            cpids.join(", ")
+        )
+    });
+    let mut not_decidable =
+        several.or_else(|| why_not(&first, &ports, &survey)).filter(|_| field.is_none() || none_fits);
     let CpReading { cnms, senders, judges, .. } = &first;
     let missed =
         judges.first().and_then(|judge| judge.breach.as_ref().or(judge.overdue.as_ref().filter(|_| *cnms == 0)));
@@ -196,7 +214,7 @@ pub(super) fn judge(file: &Path, options: &ConformOptions) -> Result<CpResults, 
     Ok(CpResults {
         interface: survey.name(ports.port),
         arrivals_from: inputs.into_iter().map(|id| survey.name(id)).collect(),
-        cpid: own,
+        cpid: own.map(|id| id.cpid),
         frames: first.frames,
         cnms: first.cnms,
         unlocated: first.unlocated,
@@ -215,6 +233,23 @@ pub(super) fn judge(file: &Path, options: &ConformOptions) -> Result<CpResults, 
         survey,
         law,
     })
+}
+
+/// How many CNMs of a congestion point fit the queue of the port, up to the first that does not.
+fn fitting(
+    file: &Path,
+    survey: &Survey,
+    ports: &PortLinks,
+    options: &ConformOptions,
+    (law, id): (&QcnLaw, CongestionPointId),
+) -> Result<u64, ConformError> {
+    let forgiven = Forgiven {
+        queue: options.tolerances.queue.signed(),
+        jitter: options.tolerances.jitter,
+        likely: Some(u64::MAX),
+    };
+    let pass = read(file, survey, ports, options, (None, Some(id)), vec![CpJudge::new(law, forgiven)])?;
+    Ok(pass.judges.first().map_or(0, |judge| judge.checked))
 }
 
 fn distinct(all: Vec<QcnLaw>, but: &QcnLaw) -> Vec<QcnLaw> {
@@ -261,7 +296,7 @@ fn read(
     survey: &Survey,
     ports: &PortLinks,
     options: &ConformOptions,
-    (room, own): (Option<i64>, Option<Cpid>),
+    (room, own): (Option<i64>, Option<CongestionPointId>),
     judges: Vec<CpJudge>,
 ) -> Result<CpReading, ConformError> {
     let captured = survey.destinations.contains_key(&ports.port);
@@ -418,16 +453,14 @@ impl CpReading {
         self.cnms += 1;
         let seen = SeenCpid { source: header.source, first: frame.number, count: 0 };
         self.cpid.entry(cnm.cpid).or_insert(seen).count += 1;
-        let own = self.own.unwrap_or(cnm.cpid);
-        let foreign = cnm.cpid != own;
-        if foreign && self.cpid.get(&own).is_some_and(|seen| seen.source != header.source) {
-            // Of another bridge on the way.
-            self.others += 1;
-            self.cnms -= 1;
-            return Ok(());
-        }
-        if foreign {
-            self.fields.cpid(frame.number, stamp, (cnm.cpid, own));
+        if let Some(own) = self.own.filter(|own| own.cpid != cnm.cpid) {
+            if own.bridge != header.source {
+                // Of another bridge on the way.
+                self.others += 1;
+                self.cnms -= 1;
+                return Ok(());
+            }
+            self.fields.cpid(frame.number, stamp, (cnm.cpid, own.cpid));
         }
         self.fields.message(frame.number, stamp, header, &cnm);
         let sample = Sample {

@@ -8,6 +8,7 @@ use crate::tolerances::ConformOptions;
 use qcnlab_capture::InterfaceId;
 use qcnlab_units::Span;
 use qcnlab_wire::{Cpid, MacAddress};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 pub(super) struct PortLinks {
@@ -110,22 +111,29 @@ pub(super) fn loss(survey: &Survey, queue: &PortQueue, (cnms, unmatched_cnms): (
     (loss, (loss.frames_rate() > 0.0).then_some(room))
 }
 
-/// The CPID of the first CNM of the bridge that sends the most. Where another sends as many, the user must say which is
-/// meant.
-pub(super) fn own_cpid(all: &BTreeMap<Cpid, SeenCpid>) -> Result<Option<Cpid>, ConformError> {
-    let mut bridges: HashMap<MacAddress, u64> = HashMap::new();
-    for seen in all.values() {
-        *bridges.entry(seen.source).or_default() += seen.count;
+/// A congestion point: its CPID, and the address of its bridge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct CongestionPointId {
+    pub(super) cpid: Cpid,
+    pub(super) bridge: MacAddress,
+}
+
+/// Bridges whose CNMs are held against a port's queue.
+const MOST_BRIDGES: usize = 16;
+
+/// The congestion points that a port may be: of each bridge that sends CNMs the CPID of its first, the bridge that sends
+/// the most first.
+pub(super) fn candidates(all: &BTreeMap<Cpid, SeenCpid>) -> Vec<CongestionPointId> {
+    let mut bridges: HashMap<MacAddress, (u64, u64, Cpid)> = HashMap::new();
+    for (cpid, seen) in all {
+        let (count, first, own) = bridges.entry(seen.source).or_insert((0, u64::MAX, *cpid));
+        *count += seen.count;
+        if seen.first < *first {
+            (*first, *own) = (seen.first, *cpid);
+        }
     }
-    let Some((bridge, most)) = bridges.iter().max_by_key(|(bridge, count)| (**count, bridge.0)) else {
-        return Ok(None);
-    };
-    if bridges.iter().any(|(other, count)| other != bridge && count * 4 > *most) {
-        return Err(ConformError::Ambiguous {
-            what: "several congestion points send CNMs here",
-            candidates: all.keys().map(ToString::to_string).collect(),
-        });
-    }
-    let own = all.iter().filter(|(_, seen)| seen.source == *bridge).min_by_key(|(_, seen)| seen.first);
-    Ok(own.map(|(cpid, _)| *cpid))
+    let mut bridges: Vec<(MacAddress, (u64, u64, Cpid))> = bridges.into_iter().collect();
+    bridges.sort_unstable_by_key(|(_, (count, first, _))| (Reverse(*count), *first));
+    let ids = bridges.into_iter().map(|(bridge, (_, _, cpid))| CongestionPointId { cpid, bridge });
+    ids.take(MOST_BRIDGES).collect()
 }

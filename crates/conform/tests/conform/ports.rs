@@ -241,6 +241,50 @@ fn of_two_ports_of_a_bridge_each_is_judged_by_its_own_messages() {
     assert_eq!(broken, 1);
 }
 
+/// Two bridges in a row are congested, and both send CNMs about frames that come to the second one's port: each port is judged
+/// by those that fit its queue, whichever bridge sends more of them and first. A fault of the one is not one of the other.
+#[test]
+fn of_two_bridges_each_port_is_judged_by_its_own_messages() {
+    let scenario = Scenario::parse(TWO_BRIDGES, "two-bridges").unwrap();
+    let file = captured("two-bridges", &scenario, "*");
+    let silent = without_comments(&file, "two-bridges-silent", |_| ());
+    for (port, cpid) in [("left->right", "0200000000040001"), ("right->node4", "0200000000050002")] {
+        let mut options = at_2500_ns();
+        options.interface = Some(port.to_owned());
+        let report = cp(&silent, &options);
+        assert_eq!(
+            (&report["verdict"], &report["cpid"]),
+            (&"conforms".into(), &cpid.into()),
+            "{port}: {}",
+            report["why"]
+        );
+        let count = |key: &str| report[key].as_u64().unwrap();
+        println!("{port}: {} {} {}", count("checked_cnms"), count("cnms"), count("other_cnms"));
+        assert!(count("checked_cnms") == count("cnms") && count("cnms") > 10 && count("other_cnms") > 10, "{report}");
+        // The last octet of its own CPID is another port's: a breach of this port alone.
+        let mut own: Vec<Vec<u8>> = Vec::new();
+        let wrong = without_comments(&file, "two-bridges-wrong", |octets| {
+            if loss::is_cnm(octets) && octets[29] == u8::from_str_radix(&cpid[10..12], 16).unwrap() {
+                if !own.contains(octets) {
+                    own.push(octets.clone());
+                }
+                // The ninth, on each link that it crosses.
+                octets[31] ^= if own.get(8) == Some(octets) { 0x40 } else { 0 };
+            }
+        });
+        for other in ["left->right", "right->node4"] {
+            options.interface = Some(other.to_owned());
+            let report = cp(&wrong, &options);
+            let verdict = if other == port { "breaks the law" } else { "conforms" };
+            assert_eq!(report["verdict"], verdict, "{other} with a fault of {port}: {}", report["why"]);
+        }
+    }
+    // Without frames of its own to fit, no port is accused.
+    let mut options = at_2500_ns();
+    options.interface = Some("node1->left".to_owned());
+    assert_eq!(cp(&silent, &options)["verdict"], "not decidable");
+}
+
 /// Two flows of one host have a limiter each, which their CN-TAGs tell apart.
 #[test]
 fn limiters_of_one_host_are_judged_apart() {
@@ -326,4 +370,47 @@ until = "30 ms"
 rate = "700 Mb/s"
 [record]
 bottleneck = "core->node5"
+"#;
+
+const TWO_BRIDGES: &str = r#"
+title = "Two bridges in a row, both congested"
+duration = "60 ms"
+warmup = "1 ms"
+[topology]
+kind = "graph"
+rate = "10 Gb/s"
+delay = "2.5 us"
+[[link]]
+from = "node{1..3}"
+to = "left"
+[[link]]
+from = "left"
+to = "right"
+[[link]]
+from = "right"
+to = "node{4..5}"
+[switch]
+output_buffer = "150 KB"
+[[traffic]]
+arrivals = "saturated"
+from = "node{1..2}"
+to = "node4"
+frame = "1000 B"
+[[traffic]]
+arrivals = "saturated"
+from = "node3"
+to = "node5"
+frame = "1500 B"
+[scheme]
+name = "qcn"
+preset = "DECK001"
+[feedback]
+kind = "frames"
+[[hotspot]]
+port = "right->node4"
+from = "5 ms"
+until = "40 ms"
+rate = "500 Mb/s"
+[record]
+bottleneck = "right->node4"
 "#;
