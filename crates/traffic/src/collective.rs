@@ -6,10 +6,20 @@
 
 use qcnlab_schemes::choice;
 use qcnlab_schemes::params::{Param, Value};
+use qcnlab_units::{Id, IdVec, ids};
 use std::ops::Range;
 
 #[cfg(test)]
 mod tests;
+
+ids! {
+    /// A rank of a collective operation.
+    pub struct RankId;
+    /// A message of a collective operation.
+    pub struct MessageId;
+    /// A message of a channel's round before it is cut into chunks.
+    struct WholeId;
+}
 
 choice! {
     /// What the ranks do together.
@@ -91,10 +101,10 @@ pub struct Collective {
 /// A message of a collective operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CollectiveMessage {
-    /// The rank that sends it, from 0.
-    pub from: u32,
+    /// The rank that sends it.
+    pub from: RankId,
     /// The rank that receives it.
-    pub to: u32,
+    pub to: RankId,
     /// Its octets, as positions in a buffer: of all ranks or, where each has data of its own, of the rank that the data
     /// comes from or goes back to.
     pub part: Range<u64>,
@@ -104,9 +114,9 @@ pub struct CollectiveMessage {
     pub step: u32,
     /// From 0.
     pub channel: u32,
-    /// Positions of the messages that it waits for, rising. One that comes to its sender has to be there, one that its
+    /// The messages that it waits for, rising. One that comes to its sender has to be there, one that its
     /// sender sends has to be acknowledged.
-    pub after: Vec<u32>,
+    pub after: Vec<MessageId>,
     /// Whether its sender computes after what it waits for.
     pub computes: bool,
 }
@@ -187,13 +197,13 @@ const MOST_MESSAGES: u64 = super::MOST_FLOWS as u64;
 /// Waits that they may have in all: 20 octets each.
 const MOST_WAITS: u64 = 10_000_000;
 
-/// A message of a channel before it is cut into chunks; positions count within the channel's round.
+/// A message of a channel's round before it is cut into chunks.
 struct Whole {
-    from: u32,
-    to: u32,
+    from: RankId,
+    to: RankId,
     part: Range<u64>,
     step: u32,
-    after: Vec<usize>,
+    after: Vec<WholeId>,
     computes: bool,
 }
 
@@ -203,13 +213,14 @@ impl Collective {
     /// # Errors
     /// An algorithm of another operation, fewer than two ranks or, of halving and doubling, no power of two of them, a message
     /// without octets, or more messages or waits than a run may have.
-    pub fn messages(&self) -> Result<Vec<CollectiveMessage>, CollectiveError> {
+    pub fn messages(&self) -> Result<IdVec<MessageId, CollectiveMessage>, CollectiveError> {
         self.check()?;
         let shares = self.shares();
-        let mut messages: Vec<CollectiveMessage> = Vec::with_capacity(self.count() as usize);
-        let (mut before, mut waits) = (vec![Vec::new(); self.ranks as usize], 0);
+        let mut messages: IdVec<MessageId, CollectiveMessage> = IdVec::new();
+        messages.reserve(usize::try_from(self.count()).unwrap_or(0));
+        let (mut before, mut waits) = (self.by_rank(Vec::new()), 0);
         for round in 0..self.rounds {
-            let first = messages.len();
+            let first = messages.next_id();
             for (channel, share) in (0..).zip(&shares) {
                 let wholes = self.channel(share);
                 if wholes.iter().any(|whole| whole.part.end - whole.part.start < u64::from(self.chunks)) {
@@ -217,7 +228,7 @@ impl Collective {
                 }
                 self.cut(&wholes, (round, channel), &before, &mut messages);
             }
-            let new = &messages[first..];
+            let (_, new) = messages.split_at(first.position());
             waits += new.iter().map(|message| message.after.len() as u64).sum::<u64>();
             if waits > MOST_WAITS {
                 return Err(CollectiveError::TooManyWaits { waits, limit: MOST_WAITS });
@@ -323,10 +334,20 @@ impl Collective {
         let cuts = u64::from(self.channels) * u64::from(self.chunks);
         let parts = match self.operation {
             Operation::Broadcast | Operation::Pipeline => 1,
-            Operation::Moe => (1.0 / self.chances()[self.ranks as usize - 1]).ceil() as u64 + 1,
+            Operation::Moe => (1.0 / self.chances().last().copied().unwrap_or(1.0)).ceil() as u64 + 1,
             _ => u64::from(self.ranks),
         };
         cuts * parts
+    }
+
+    /// The ranks, in order.
+    fn all_ranks(&self) -> impl Iterator<Item = RankId> + Clone + use<> {
+        (0..self.ranks).map(RankId::new)
+    }
+
+    /// One like `item` for each rank.
+    fn by_rank<T: Clone>(&self, item: T) -> IdVec<RankId, T> {
+        self.all_ranks().map(|_| item.clone()).collect()
     }
 
     /// The buffer's share of each channel.
@@ -343,7 +364,7 @@ impl Collective {
     }
 
     /// The messages of a round over one channel.
-    fn channel(&self, share: &Range<u64>) -> Vec<Whole> {
+    fn channel(&self, share: &Range<u64>) -> IdVec<WholeId, Whole> {
         match (self.operation, self.algorithm) {
             (Operation::Broadcast, Algorithm::Ring) => self.ring_broadcast(share),
             (_, Algorithm::Ring) => self.ring(share),
@@ -357,28 +378,28 @@ impl Collective {
 
     /// In each step a rank sends on the part that came in the step before. What goes round a reduce-scatter begins one part
     /// earlier, so that rank r ends with part r.
-    fn ring(&self, share: &Range<u64>) -> Vec<Whole> {
+    fn ring(&self, share: &Range<u64>) -> IdVec<WholeId, Whole> {
         let n = self.ranks;
         let steps = if self.operation == Operation::AllReduce { 2 * (n - 1) } else { n - 1 };
         let ahead = u32::from(self.operation == Operation::ReduceScatter);
         let one = |step: u32, rank: u32| Whole {
-            from: rank,
-            to: (rank + 1) % n,
+            from: RankId::new(rank),
+            to: RankId::new((rank + 1) % n),
             part: part(share, u64::from((rank + 2 * n - step - ahead) % n), n.into()),
             step,
-            after: (step > 0).then(|| ((step - 1) * n + (rank + n - 1) % n) as usize).into_iter().collect(),
+            after: (step > 0).then(|| WholeId::new((step - 1) * n + (rank + n - 1) % n)).into_iter().collect(),
             computes: false,
         };
         (0..steps).flat_map(|step| (0..n).map(move |rank| one(step, rank))).collect()
     }
 
-    fn ring_broadcast(&self, share: &Range<u64>) -> Vec<Whole> {
+    fn ring_broadcast(&self, share: &Range<u64>) -> IdVec<WholeId, Whole> {
         let one = |rank: u32| Whole {
-            from: rank,
-            to: rank + 1,
+            from: RankId::new(rank),
+            to: RankId::new(rank + 1),
             part: share.clone(),
             step: rank,
-            after: rank.checked_sub(1).map(|before| before as usize).into_iter().collect(),
+            after: rank.checked_sub(1).map(WholeId::new).into_iter().collect(),
             computes: false,
         };
         (0..self.ranks - 1).map(one).collect()
@@ -386,7 +407,7 @@ impl Collective {
 
     /// Halving: at distance d, from n/2 down to 1, a rank keeps the half of its parts that has its bit d and sends the other
     /// half to its partner. Doubling: at distances from 1 up it sends all it has.
-    fn halving_doubling(&self, share: &Range<u64>) -> Vec<Whole> {
+    fn halving_doubling(&self, share: &Range<u64>) -> IdVec<WholeId, Whole> {
         let n = self.ranks;
         let halves = self.operation != Operation::AllGather;
         let doubles = self.operation != Operation::ReduceScatter;
@@ -396,44 +417,45 @@ impl Collective {
         let octets = |first: u32, count: u32| {
             part(share, first.into(), n.into()).start..part(share, (first + count - 1).into(), n.into()).end
         };
-        let mut wholes: Vec<Whole> = Vec::new();
-        let mut received: Vec<Vec<usize>> = vec![Vec::new(); n as usize];
+        let mut wholes: IdVec<WholeId, Whole> = IdVec::new();
+        let mut received: IdVec<RankId, Vec<WholeId>> = self.by_rank(Vec::new());
         for (step, (distance, halving)) in (0..).zip(distances) {
-            let first = wholes.len();
+            let first = wholes.next_id();
             for rank in 0..n {
                 let partner = rank ^ distance;
                 let own = if halving { partner } else { rank };
                 let part = octets(own / distance * distance, distance);
-                let comes = received[rank as usize].iter().copied();
+                let comes = received[RankId::new(rank)].iter().copied();
                 let after = comes.filter(|before| overlap(&wholes[*before].part, &part)).collect();
-                wholes.push(Whole { from: rank, to: partner, part, step, after, computes: false });
+                let (from, to) = (RankId::new(rank), RankId::new(partner));
+                wholes.push(Whole { from, to, part, step, after, computes: false });
             }
-            (first..wholes.len()).for_each(|one| received[wholes[one].to as usize].push(one));
+            wholes.ids().filter(|one| *one >= first).for_each(|one| received[wholes[one].to].push(one));
         }
         wholes
     }
 
-    fn tree(&self, share: &Range<u64>) -> Vec<Whole> {
+    fn tree(&self, share: &Range<u64>) -> IdVec<WholeId, Whole> {
         let n = self.ranks;
-        let mut wholes: Vec<Whole> = Vec::new();
-        let (mut received, mut sent) = (vec![None; n as usize], vec![None; n as usize]);
+        let mut wholes: IdVec<WholeId, Whole> = IdVec::new();
+        let (mut received, mut sent) = (self.by_rank(None), self.by_rank(None));
         for (step, below) in (0..).zip(std::iter::successors(Some(1), |b| Some(b * 2)).take_while(|b| *b < n)) {
             for rank in 0..below.min(n - below) {
-                let number = wholes.len();
-                let before: Option<usize> = sent[rank as usize].replace(number).or(received[rank as usize]);
-                received[(rank + below) as usize] = Some(number);
+                let (from, to, here) = (RankId::new(rank), RankId::new(rank + below), wholes.next_id());
+                let before: Option<WholeId> = sent[from].replace(here).or(received[from]);
+                received[to] = Some(here);
                 let after = before.into_iter().collect();
-                wholes.push(Whole { from: rank, to: rank + below, part: share.clone(), step, after, computes: false });
+                wholes.push(Whole { from, to, part: share.clone(), step, after, computes: false });
             }
         }
         wholes
     }
 
-    fn all_to_all(&self, share: &Range<u64>) -> Vec<Whole> {
+    fn all_to_all(&self, share: &Range<u64>) -> IdVec<WholeId, Whole> {
         let n = self.ranks;
         let one = |step: u32, rank: u32| {
             let to = (rank + step + 1) % n;
-            let sent = |of: u32| ((step - 1) * n + of) as usize;
+            let sent = |of: u32| WholeId::new((step - 1) * n + of);
             let mut after = match self.algorithm {
                 _ if step == 0 => Vec::new(),
                 Algorithm::Shift => vec![sent(rank)],
@@ -443,8 +465,8 @@ impl Collective {
             after.sort_unstable();
             let part = part(share, to.into(), n.into());
             Whole {
-                from: rank,
-                to,
+                from: RankId::new(rank),
+                to: RankId::new(to),
                 part,
                 step: if self.algorithm == Algorithm::Direct { 0 } else { step },
                 after,
@@ -455,18 +477,22 @@ impl Collective {
     }
 
     /// Dispatch: each rank to each expert. Combine: an expert computes once all tokens are there, and sends them back.
-    fn experts(&self, share: &Range<u64>) -> Vec<Whole> {
+    fn experts(&self, share: &Range<u64>) -> IdVec<WholeId, Whole> {
         let n = self.ranks;
         let whole = (share.end - share.start) as f64;
-        let mut edges = vec![share.start];
+        let mut ends: IdVec<RankId, u64> = IdVec::new();
         let mut sum = 0.0;
         for chance in self.chances() {
             sum += chance;
-            edges.push(share.start + (sum * whole).round() as u64);
+            ends.push(share.start + (sum * whole).round() as u64);
         }
-        edges[n as usize] = share.end;
-        let of_expert = |expert: u32| edges[expert as usize]..edges[expert as usize + 1];
-        let pairs = || (1..n).flat_map(|step| (0..n).map(move |rank| (rank, (rank + step) % n)));
+        if let Some(last) = ends.last_mut() {
+            *last = share.end;
+        }
+        let start = |expert: RankId| expert.number().checked_sub(1).map_or(share.start, |one| ends[RankId::new(one)]);
+        let of_expert = |expert: RankId| start(expert)..ends[expert];
+        let after = |rank: RankId, step: u32| RankId::new((rank.number() + step) % n);
+        let pairs = || (1..n).flat_map(|step| self.all_ranks().map(move |rank| (rank, after(rank, step))));
         let dispatch = pairs().map(|(rank, expert)| Whole {
             from: rank,
             to: expert,
@@ -475,15 +501,15 @@ impl Collective {
             after: Vec::new(),
             computes: false,
         });
-        let mut wholes: Vec<Whole> = dispatch.collect();
-        let mut comes: Vec<Vec<usize>> = vec![Vec::new(); n as usize];
-        wholes.iter().enumerate().for_each(|(number, whole)| comes[whole.to as usize].push(number));
+        let mut wholes: IdVec<WholeId, Whole> = dispatch.collect();
+        let mut comes: IdVec<RankId, Vec<WholeId>> = self.by_rank(Vec::new());
+        wholes.enumerate().for_each(|(id, whole)| comes[whole.to].push(id));
         let combine = pairs().map(|(expert, rank)| Whole {
             from: expert,
             to: rank,
             part: of_expert(expert),
             step: 1,
-            after: comes[expert as usize].clone(),
+            after: comes[expert].clone(),
             computes: true,
         });
         wholes.extend(combine);
@@ -492,12 +518,11 @@ impl Collective {
 
     /// Forward: a stage passes a micro-batch on once it is there and the one before is acknowledged. Back: from the last stage on,
     /// as soon as the micro-batch has reached it.
-    fn pipeline(&self, share: &Range<u64>) -> Vec<Whole> {
-        let (n, batches) = (self.ranks as usize, self.microbatches as usize);
-        let links = n - 1;
-        let mut wholes: Vec<Whole> = Vec::with_capacity(2 * links * batches);
-        for batch in 0..batches {
-            let shift = batch as u64 * self.octets;
+    fn pipeline(&self, share: &Range<u64>) -> IdVec<WholeId, Whole> {
+        let links = self.ranks - 1;
+        let mut wholes: IdVec<WholeId, Whole> = IdVec::new();
+        for batch in 0..self.microbatches {
+            let shift = u64::from(batch) * self.octets;
             let part = share.start + shift..share.end + shift;
             let at = 2 * links * batch;
             for step in 0..2 * links {
@@ -505,13 +530,12 @@ impl Collective {
                 let (from, to) = if step < links { (step, step + 1) } else { (2 * links - step, 2 * links - step - 1) };
                 let here = (step > 0).then(|| at + step - 1);
                 let sent = (batch > 0).then(|| at + step - 2 * links);
-                let after = sent.into_iter().chain(here).collect();
                 wholes.push(Whole {
-                    from: from as u32,
-                    to: to as u32,
+                    from: RankId::new(from),
+                    to: RankId::new(to),
                     part: part.clone(),
-                    step: step as u32,
-                    after,
+                    step,
+                    after: sent.into_iter().chain(here).map(WholeId::new).collect(),
                     computes: true,
                 });
             }
@@ -524,18 +548,19 @@ impl Collective {
     /// for all.
     fn cut(
         &self,
-        wholes: &[Whole],
+        wholes: &IdVec<WholeId, Whole>,
         (round, channel): (u32, u32),
-        before: &[Vec<u32>],
-        messages: &mut Vec<CollectiveMessage>,
+        before: &IdVec<RankId, Vec<MessageId>>,
+        messages: &mut IdVec<MessageId, CollectiveMessage>,
     ) {
         let chunks = u64::from(self.chunks);
-        let first = messages.len() as u32;
-        let position = |whole: usize, chunk: u64| first + (whole as u64 * chunks + chunk) as u32;
-        for (number, whole) in wholes.iter().enumerate() {
+        let first = messages.next_id().number();
+        let message =
+            |whole: WholeId, chunk: u64| MessageId::new(first + (u64::from(whole.number()) * chunks + chunk) as u32);
+        for (id, whole) in wholes.enumerate() {
             for chunk in 0..chunks {
                 let octets = part(&whole.part, chunk, chunks);
-                let mut after: Vec<u32> = Vec::with_capacity(whole.after.len() + 1);
+                let mut after: Vec<MessageId> = Vec::with_capacity(whole.after.len() + 1);
                 for other in &whole.after {
                     let earlier = &wholes[*other];
                     let comes = earlier.to == whole.from;
@@ -543,14 +568,14 @@ impl Collective {
                         true => (0..chunks).rev().find(|of| overlap(&part(&earlier.part, *of, chunks), &octets)),
                         false => Some(chunks - 1),
                     };
-                    after.extend(last.map(|last| position(*other, last)));
+                    after.extend(last.map(|last| message(*other, last)));
                 }
                 let mut computes = whole.computes;
                 if whole.after.is_empty() && chunk == 0 {
-                    after.extend_from_slice(&before[whole.from as usize]);
+                    after.extend_from_slice(&before[whole.from]);
                     computes |= round > 0;
                 }
-                after.extend((chunk > 0).then(|| position(number, chunk - 1)));
+                after.extend((chunk > 0).then(|| message(id, chunk - 1)));
                 computes &= chunk == 0;
                 after.sort_unstable();
                 after.dedup();
@@ -562,14 +587,13 @@ impl Collective {
 
     /// For each rank the messages after which it has completed a round: all that come to it or, if none does, all that it
     /// sends; of each the last chunk.
-    fn completing(&self, first: usize, round: &[CollectiveMessage]) -> Vec<Vec<u32>> {
-        let ranks = self.ranks as usize;
-        let (mut comes, mut goes) = (vec![Vec::new(); ranks], vec![Vec::new(); ranks]);
-        let last = self.chunks as usize - 1;
-        for (number, message) in round.iter().enumerate().skip(last).step_by(self.chunks as usize) {
-            let position = (first + number) as u32;
-            comes[message.to as usize].push(position);
-            goes[message.from as usize].push(position);
+    fn completing(&self, first: MessageId, round: &[CollectiveMessage]) -> IdVec<RankId, Vec<MessageId>> {
+        let (mut comes, mut goes) = (self.by_rank(Vec::new()), self.by_rank(Vec::new()));
+        for (number, message) in (first.number()..).zip(round) {
+            if (number - first.number()) % self.chunks == self.chunks - 1 {
+                comes[message.to].push(MessageId::new(number));
+                goes[message.from].push(MessageId::new(number));
+            }
         }
         comes.into_iter().zip(goes).map(|(comes, goes)| if comes.is_empty() { goes } else { comes }).collect()
     }

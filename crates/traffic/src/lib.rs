@@ -18,7 +18,7 @@ mod sizes_file;
 pub use address::Address;
 pub use addresses::{HostAddress, read_addresses};
 pub use arrivals::{Arrival, ArrivalsError, Incast, MOST_FLOWS, Poisson, permutation};
-pub use collective::{Algorithm, Collective, CollectiveError, CollectiveMessage, Operation};
+pub use collective::{Algorithm, Collective, CollectiveError, CollectiveMessage, MessageId, Operation, RankId};
 pub use ideal::{Alone, Hop, ideal_completion};
 pub use list::{ListedFlow, read_flows, starting_before};
 pub use sheet::{CellFault, SheetColumn, SheetError};

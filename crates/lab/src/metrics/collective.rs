@@ -9,13 +9,18 @@ use crate::fabric::Fabric;
 use qcnlab_scenario::{Arrivals, Scenario};
 use qcnlab_schemes::params::{Param, Value as Worded};
 use qcnlab_sim::{Finished, FlowTally, RoceTally};
-use qcnlab_traffic::{Collective, CollectiveMessage, ideal_completion};
-use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use qcnlab_traffic::{Collective, CollectiveMessage, MessageId, RankId, ideal_completion};
+use qcnlab_units::{BitRate, Bytes, Id, IdVec, Instant, Span, ids};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 #[cfg(test)]
 mod tests;
+
+ids! {
+    /// A round of an operation.
+    pub(crate) struct RoundId;
+}
 
 /// An operation of a run.
 pub(crate) struct CollectiveRun<'a> {
@@ -24,11 +29,11 @@ pub(crate) struct CollectiveRun<'a> {
     /// Its entry of `[[traffic]]`, from 0.
     entry: usize,
     collective: Collective,
-    messages: Vec<CollectiveMessage>,
+    messages: IdVec<MessageId, CollectiveMessage>,
     /// Its first message among the flows.
     first: usize,
     /// The node of each rank.
-    hosts: Vec<u32>,
+    hosts: IdVec<RankId, u32>,
 }
 
 /// What the time from the start of an operation to a rank's completion went by with.
@@ -80,8 +85,7 @@ impl TimeParts {
 
 /// A message of the chain that ends with a rank's last one.
 pub(crate) struct ChainLink {
-    /// Position among the operation's messages.
-    pub(crate) message: usize,
+    pub(crate) message: MessageId,
     /// From its start to when the next one could start, without what lies before its start.
     pub(crate) parts: TimeParts,
     /// When it started.
@@ -127,48 +131,58 @@ impl<'a> CollectiveRun<'a> {
             unreachable!("the entry is a collective operation")
         };
         let Ok(messages) = collective.messages() else { unreachable!("a checked operation has a schedule") };
-        let mut hosts = vec![0; nodes.len()];
+        let mut hosts = IdVec::from(vec![0; nodes.len()]);
         for (message, (from, to)) in messages.iter().zip(ends) {
-            hosts[message.from as usize] = from;
-            hosts[message.to as usize] = to;
+            hosts[message.from] = from;
+            hosts[message.to] = to;
         }
         CollectiveRun { fabric, done, entry, collective, messages, first, hosts }
     }
 
-    fn tally(&self, message: usize) -> &FlowTally {
-        &self.done.flows[self.first + message]
+    /// The position of a message among the flows.
+    fn flow(&self, message: MessageId) -> usize {
+        self.first + message.position()
     }
 
-    fn roce(&self, message: usize) -> &RoceTally {
+    fn tally(&self, message: MessageId) -> &FlowTally {
+        &self.done.flows[self.flow(message)]
+    }
+
+    fn roce(&self, message: MessageId) -> &RoceTally {
         let Some(roce) = &self.tally(message).roce else { unreachable!("messages are queue pairs") };
         roce
     }
 
     /// When the last octet of a message was there, if it was.
-    fn received(&self, message: usize) -> Option<Instant> {
+    fn received(&self, message: MessageId) -> Option<Instant> {
         Some(self.roce(message).received).filter(|at| *at != Instant::NEVER)
     }
 
     /// When the first message started, if one did.
     pub(crate) fn began(&self) -> Option<Instant> {
-        let free = (0..self.messages.len()).filter(|number| self.messages[*number].after.is_empty());
-        free.map(|number| self.tally(number).started).min().filter(|at| *at < self.done.end)
+        let free = self.messages.enumerate().filter(|(_, message)| message.after.is_empty());
+        free.map(|(id, _)| self.tally(id).started).min().filter(|at| *at < self.done.end)
     }
 
     /// For each round when each rank had completed it; `None` for one to which nothing comes and for one that had not.
-    pub(crate) fn completed(&self) -> Vec<Vec<Option<Instant>>> {
-        let mut all = vec![vec![Some(Instant::ZERO); self.hosts.len()]; self.collective.rounds as usize];
-        for (number, message) in self.messages.iter().enumerate() {
-            let rank = &mut all[message.round as usize][message.to as usize];
-            *rank = rank.zip(self.received(number)).map(|(before, now)| before.max(now));
+    pub(crate) fn completed(&self) -> IdVec<RoundId, IdVec<RankId, Option<Instant>>> {
+        let mut all = self.by_round(IdVec::for_each_of(&self.hosts, Some(Instant::ZERO)));
+        for (id, message) in self.messages.enumerate() {
+            let rank = &mut all[RoundId::new(message.round)][message.to];
+            *rank = rank.zip(self.received(id)).map(|(before, now)| before.max(now));
         }
         let came = |at: Option<Instant>| at.filter(|at| *at > Instant::ZERO);
         all.into_iter().map(|round| round.into_iter().map(came).collect()).collect()
     }
 
+    /// One like `item` for each round.
+    fn by_round<T: Clone>(&self, item: T) -> IdVec<RoundId, T> {
+        (0..self.collective.rounds).map(|_| item.clone()).collect()
+    }
+
     /// When all was there, if it was.
     pub(crate) fn ended(&self) -> Option<Instant> {
-        let all: Option<Vec<Instant>> = (0..self.messages.len()).map(|number| self.received(number)).collect();
+        let all: Option<Vec<Instant>> = self.messages.ids().map(|id| self.received(id)).collect();
         all?.into_iter().max()
     }
 
@@ -176,41 +190,40 @@ impl<'a> CollectiveRun<'a> {
     /// next one waited for. `None` if something did not come.
     pub(crate) fn chain(&self) -> Option<Vec<ChainLink>> {
         let end = self.ended()?;
-        let mut number = (0..self.messages.len()).find(|number| self.received(*number) == Some(end))?;
+        let mut id = self.messages.ids().find(|id| self.received(*id) == Some(end))?;
         let mut until = end;
         let mut chain = Vec::new();
         loop {
-            let started = self.tally(number).started;
-            let mut parts = self.parts(number, until);
-            let before =
-                self.messages[number].after.iter().map(|other| (*other as usize, self.heard(number, *other as usize)));
+            let started = self.tally(id).started;
+            let mut parts = self.parts(id, until);
+            let before = self.messages[id].after.iter().map(|other| (*other, self.heard(id, *other)));
             // Of several at one instant the first.
             let last = before.reduce(|last, other| if other.1 > last.1 { other } else { last });
             match last {
                 Some((_, at)) => parts.computation = started.since(at),
                 None => parts.later_start = started.since(self.began()?),
             }
-            chain.push(ChainLink { message: number, parts, started });
+            chain.push(ChainLink { message: id, parts, started });
             let Some((before, at)) = last else { break };
-            (number, until) = (before, at);
+            (id, until) = (before, at);
         }
         chain.reverse();
         Some(chain)
     }
 
-    /// When the sender of `number` knew that `other` was complete.
-    fn heard(&self, number: usize, other: usize) -> Instant {
-        match self.messages[other].to == self.messages[number].from {
+    /// When the sender of `id` knew that `other` was complete.
+    fn heard(&self, id: MessageId, other: MessageId) -> Instant {
+        match self.messages[other].to == self.messages[id].from {
             true => self.roce(other).received,
             false => self.tally(other).finished,
         }
     }
 
     /// The parts of a message's time from its start until the next one could start.
-    fn parts(&self, number: usize, until: Instant) -> TimeParts {
-        let (started, roce) = (self.tally(number).started, self.roce(number));
+    fn parts(&self, id: MessageId, until: Instant) -> TimeParts {
+        let (started, roce) = (self.tally(id).started, self.roce(id));
         let took = roce.received.since(started);
-        let flow = self.first + number;
+        let flow = self.flow(id);
         let hops: Vec<_> = self.fabric.flows[flow].paths[0].iter().map(|port| self.fabric.hop(*port)).collect();
         let (octets, frame) = (self.fabric.octets(flow).unwrap_or_default(), self.fabric.flows[flow].frame);
         let alone = ideal_completion(octets, frame, &hops);
@@ -242,8 +255,8 @@ impl<'a> CollectiveRun<'a> {
             why: "the longest chain of messages, each alone in the network at the links' own rates".to_owned(),
         };
         let mut ports: BTreeMap<u32, (Bytes, Bytes, Span)> = BTreeMap::new();
-        for number in 0..self.messages.len() {
-            let flow = self.first + number;
+        for id in self.messages.ids() {
+            let flow = self.flow(id);
             let plan = &self.fabric.flows[flow];
             let octets = self.fabric.octets(flow).unwrap_or_default();
             let frames = octets.get().div_ceil(plan.frame.get());
@@ -280,14 +293,14 @@ impl<'a> CollectiveRun<'a> {
 
     /// The longest chain of messages, each as if alone in the network, computation included.
     fn longest_alone(&self) -> Span {
-        let mut known: Vec<(Span, Span)> = Vec::with_capacity(self.messages.len());
+        let mut known: IdVec<MessageId, (Span, Span)> = IdVec::with_capacity(self.messages.len());
         let (mut first, mut last) = (Span::from_ps(u64::MAX), Span::ZERO);
-        for (number, message) in self.messages.iter().enumerate() {
-            let flow = self.first + number;
+        for (id, message) in self.messages.enumerate() {
+            let flow = self.flow(id);
             let plan = &self.fabric.flows[flow];
-            let heard = |other: &u32| {
-                let (received, acknowledged) = known[*other as usize];
-                if self.messages[*other as usize].to == message.from { received } else { acknowledged }
+            let heard = |other: &MessageId| {
+                let (received, acknowledged) = known[*other];
+                if self.messages[*other].to == message.from { received } else { acknowledged }
             };
             let ready = message.after.iter().map(heard).max().unwrap_or(Span::ZERO) + plan.start.since(Instant::ZERO);
             let hops: Vec<_> = plan.paths[0].iter().map(|port| self.fabric.hop(*port)).collect();
@@ -320,7 +333,7 @@ impl<'a> CollectiveRun<'a> {
     /// How long ports on the way of a message were paused while it was sent, the longest of them; `None` without a record.
     fn paused(&self, link: &ChainLink, until: Instant) -> Span {
         let pauses = &self.done.trace.pauses;
-        let way = &self.fabric.flows[self.first + link.message].paths[0];
+        let way = &self.fabric.flows[self.flow(link.message)].paths[0];
         let mut of_port: BTreeMap<u32, u64> = BTreeMap::new();
         for row in 0..pauses.start.len() {
             if way.contains(&pauses.port[row]) {
@@ -331,18 +344,18 @@ impl<'a> CollectiveRun<'a> {
         Span::from_ps(of_port.into_values().max().unwrap_or(0))
     }
 
-    fn name(&self, message: usize) -> &str {
-        &self.fabric.flow_names[self.first + message]
+    fn name(&self, message: MessageId) -> &str {
+        &self.fabric.flow_names[self.flow(message)]
     }
 
-    fn host(&self, rank: usize) -> &str {
+    fn host(&self, rank: RankId) -> &str {
         &self.fabric.nodes[self.hosts[rank] as usize].name
     }
 
     /// All of it: the operation, its rounds and ranks, bandwidths, lower bound, and the chain that ends with the slowest rank.
     pub(crate) fn json(&self) -> Value {
         let Collective { operation, algorithm, ranks, octets, channels, chunks, rounds, .. } = self.collective;
-        let came = (0..self.messages.len()).filter(|number| self.received(*number).is_some()).count();
+        let came = self.messages.ids().filter(|id| self.received(*id).is_some()).count();
         let (began, ended) = (self.began(), self.ended());
         let took = began.zip(ended).map(|(began, ended)| ended.since(began));
         let bound = self.bound();
@@ -355,7 +368,7 @@ impl<'a> CollectiveRun<'a> {
             "operation": word(&operation),
             "algorithm": word(&algorithm),
             "ranks": ranks,
-            "hosts": (0..self.hosts.len()).map(|rank| self.host(rank)).collect::<Vec<_>>(),
+            "hosts": self.hosts.ids().map(|rank| self.host(rank)).collect::<Vec<_>>(),
             "size_bytes": octets,
             "channels": channels,
             "chunks": chunks,
@@ -378,9 +391,8 @@ impl<'a> CollectiveRun<'a> {
             Some(chain) => value["slowest"] = self.slowest_json(&chain),
             None => {
                 let under_way =
-                    |number: &usize| self.received(*number).is_none() && self.tally(*number).started < self.done.end;
-                let stuck: Vec<&str> =
-                    (0..self.messages.len()).filter(under_way).map(|number| self.name(number)).collect();
+                    |id: &MessageId| self.received(*id).is_none() && self.tally(*id).started < self.done.end;
+                let stuck: Vec<&str> = self.messages.ids().filter(under_way).map(|id| self.name(id)).collect();
                 value["waiting_for"] = json!({ "under_way": stuck.len(), "first": stuck.first() });
             }
         }
@@ -388,16 +400,14 @@ impl<'a> CollectiveRun<'a> {
     }
 
     fn rounds_json(&self) -> Value {
-        let mut starts = vec![Instant::NEVER; self.collective.rounds as usize];
-        for (number, message) in self.messages.iter().enumerate() {
-            let start = &mut starts[message.round as usize];
-            *start = self.tally(number).started.min(*start);
+        let (mut starts, mut missing) = (self.by_round(Instant::NEVER), self.by_round(0u64));
+        for (id, message) in self.messages.enumerate() {
+            let round = RoundId::new(message.round);
+            starts[round] = self.tally(id).started.min(starts[round]);
+            missing[round] += u64::from(self.received(id).is_none());
         }
-        let mut missing = vec![0u64; starts.len()];
-        let unheard = (0..self.messages.len()).filter(|number| self.received(*number).is_none());
-        unheard.for_each(|number| missing[self.messages[number].round as usize] += 1);
         let since = |at: Instant| seconds(at.since(Instant::ZERO));
-        let one = |((start, completed), missing): ((Instant, Vec<Option<Instant>>), u64)| {
+        let one = |((start, completed), missing): ((Instant, IdVec<RankId, Option<Instant>>), u64)| {
             let last = (missing == 0).then(|| completed.iter().copied().flatten().max()).flatten();
             json!({
                 "began_s": (start < self.done.end).then(|| since(start)),
@@ -419,7 +429,7 @@ impl<'a> CollectiveRun<'a> {
             let message = &self.messages[link.message];
             let next = chain.get(position + 1);
             let until = next.map_or(self.roce(link.message).received, |next| self.heard(next.message, link.message));
-            let way = &self.fabric.flows[self.first + link.message].paths[0];
+            let way = &self.fabric.flows[self.flow(link.message)].paths[0];
             let busiest = way.iter().copied().reduce(|a, b| if busy[b as usize] > busy[a as usize] { b } else { a });
             let port = busiest.unwrap_or_default();
             let waits = of_port.entry(port).or_default();
@@ -430,8 +440,8 @@ impl<'a> CollectiveRun<'a> {
             timeouts += roce.timeouts;
             let mut value = json!({
                 "message": self.name(link.message),
-                "from_rank": message.from,
-                "to_rank": message.to,
+                "from_rank": message.from.number(),
+                "to_rank": message.to.number(),
                 "round": message.round,
                 "step": message.step,
                 "channel": message.channel,
@@ -463,8 +473,8 @@ impl<'a> CollectiveRun<'a> {
             })
         };
         json!({
-            "rank": last.to,
-            "host": self.host(last.to as usize),
+            "rank": last.to.number(),
+            "host": self.host(last.to),
             "round": last.round,
             "parts": parts.json(),
             "packets_sent_again": again,

@@ -122,7 +122,9 @@ impl Arriving for CollectiveOperation {
         })?;
         let pair = |message: CollectiveMessage| {
             let start = match (message.after.is_empty(), message.computes) {
-                (true, _) => entry.start + Span::from_ps(entry.stagger.ps().saturating_mul(message.from.into())),
+                (true, _) => {
+                    entry.start + Span::from_ps(entry.stagger.ps().saturating_mul(message.from.number().into()))
+                }
                 (false, true) => self.compute,
                 (false, false) => Span::ZERO,
             };

@@ -12,7 +12,9 @@ type Row = (u32, u32, u64, u64, u32, Vec<u32>);
 
 fn rows(collective: &Collective) -> Vec<Row> {
     let messages = collective.messages().expect("it has a schedule");
-    let one = |m: CollectiveMessage| (m.from, m.to, m.part.start, m.part.end, m.step, m.after);
+    let numbers = |after: Vec<MessageId>| after.into_iter().map(MessageId::number).collect();
+    let one =
+        |m: CollectiveMessage| (m.from.number(), m.to.number(), m.part.start, m.part.end, m.step, numbers(m.after));
     messages.into_iter().map(one).collect()
 }
 
@@ -20,7 +22,7 @@ fn rows(collective: &Collective) -> Vec<Row> {
 struct Knowledge {
     edges: Vec<u64>,
     /// By rank, then by stretch of octets.
-    of_rank: Vec<Vec<u64>>,
+    of_rank: IdVec<RankId, Vec<u64>>,
 }
 
 /// Carries data along the messages. A message has what its rank begins with and what came in messages that it waits for,
@@ -32,17 +34,18 @@ fn carried(collective: &Collective, own: impl Fn(u32, u64) -> u64) -> Knowledge 
         messages.iter().flat_map(|m| [m.part.start, m.part.end]).chain([0, collective.octets]).collect();
     let edges: Vec<u64> = edges.into_iter().collect();
     let stretches = || 0..edges.len() - 1;
-    let start = |rank: u32| stretches().map(|stretch| own(rank, edges[stretch])).collect::<Vec<u64>>();
-    let mut of_rank: Vec<Vec<u64>> = (0..collective.ranks).map(start).collect();
-    let (mut past, mut holds): (Vec<BTreeSet<usize>>, Vec<Vec<u64>>) = (Vec::new(), Vec::new());
-    for (number, message) in messages.iter().enumerate() {
+    let start = |rank: RankId| stretches().map(|stretch| own(rank.number(), edges[stretch])).collect::<Vec<u64>>();
+    let mut of_rank: IdVec<RankId, Vec<u64>> = collective.all_ranks().map(start).collect();
+    let mut past: IdVec<MessageId, BTreeSet<MessageId>> = IdVec::new();
+    let mut holds: IdVec<MessageId, Vec<u64>> = IdVec::new();
+    for (number, message) in messages.enumerate() {
         let mut before = BTreeSet::new();
-        for other in message.after.iter().map(|other| *other as usize) {
+        for other in message.after.iter().copied() {
             let end = &messages[other];
-            assert!(other < number, "message {number} waits for a later one");
+            assert!(other < number, "message {number:?} waits for a later one");
             assert!(
                 end.to == message.from || end.from == message.from,
-                "{number} waits for {other}, unheard at its rank"
+                "{number:?} waits for {other:?}, unheard at its rank"
             );
             before.extend(past[other].iter().copied().chain([other]));
         }
@@ -53,10 +56,10 @@ fn carried(collective: &Collective, own: impl Fn(u32, u64) -> u64) -> Knowledge 
         for stretch in stretches() {
             let inside = message.part.start <= edges[stretch] && edges[stretch] < message.part.end;
             held[stretch] = if inside { held[stretch] } else { 0 };
-            let there = &mut of_rank[message.to as usize][stretch];
+            let there = &mut of_rank[message.to][stretch];
             assert!(
                 *there & held[stretch] == 0 || *there & !held[stretch] == 0,
-                "{number} counts a contribution twice"
+                "{number:?} counts a contribution twice"
             );
             *there |= held[stretch];
         }
@@ -146,7 +149,8 @@ fn an_all_to_all_sends_each_part_once() {
         for one in variants(Operation::AllToAll, algorithm).into_iter().filter(|one| one.channels == 1) {
             let messages = one.messages().unwrap();
             for (from, to) in (0..one.ranks).flat_map(|from| (0..one.ranks).map(move |to| (from, to))) {
-                let sent = messages.iter().filter(|m| (m.from, m.to) == (from, to)).map(|m| m.part.clone());
+                let sent =
+                    messages.iter().filter(|m| (m.from.number(), m.to.number()) == (from, to)).map(|m| m.part.clone());
                 let mut at = part(&(0..one.octets), to.into(), one.ranks.into()).start;
                 for piece in sent {
                     assert_eq!(piece.start, at, "{one:?}");
@@ -170,8 +174,8 @@ fn ranks_send_what_the_closed_forms_say() {
                     continue;
                 }
                 let one = Collective { channels, chunks, ..collective(operation, *algorithm, ranks, 2400) };
-                let mut sent = vec![0; ranks as usize];
-                one.messages().unwrap().iter().for_each(|m| sent[m.from as usize] += m.part.end - m.part.start);
+                let mut sent = one.by_rank(0);
+                one.messages().unwrap().iter().for_each(|m| sent[m.from] += m.part.end - m.part.start);
                 let expected = one.octets_sent().unwrap();
                 assert!(sent.iter().all(|octets| *octets as f64 == expected), "{one:?}: {sent:?}, not {expected}");
             }
@@ -266,11 +270,12 @@ fn shifts_by_hand() {
 fn tokens_go_to_experts_by_their_skew_and_come_back() {
     let moe = Collective { skew: 2.0, ..collective(Operation::Moe, Algorithm::Direct, 3, 490) };
     let sizes: Vec<(u32, u32, u64)> =
-        moe.messages().unwrap().iter().map(|m| (m.from, m.to, m.part.end - m.part.start)).collect();
+        moe.messages().unwrap().iter().map(|m| (m.from.number(), m.to.number(), m.part.end - m.part.start)).collect();
     let dispatch = vec![(0, 1, 90), (1, 2, 40), (2, 0, 360), (0, 2, 40), (1, 0, 360), (2, 1, 90)];
     let combine = vec![(0, 1, 360), (1, 2, 90), (2, 0, 40), (0, 2, 360), (1, 0, 90), (2, 1, 40)];
     assert_eq!(sizes, [dispatch, combine].concat());
-    let waits: Vec<Vec<u32>> = moe.messages().unwrap()[6..].iter().map(|m| m.after.clone()).collect();
+    let numbers = |m: &CollectiveMessage| m.after.iter().map(|id| id.number()).collect();
+    let waits: Vec<Vec<u32>> = moe.messages().unwrap().iter().skip(6).map(numbers).collect();
     assert_eq!(waits, [vec![2, 4], vec![0, 5], vec![1, 3], vec![2, 4], vec![0, 5], vec![1, 3]]);
     let computes: Vec<bool> = moe.messages().unwrap().iter().map(|m| m.computes).collect();
     assert_eq!(computes, [[false; 6], [true; 6]].concat());
@@ -305,20 +310,21 @@ fn rounds_follow_one_another_at_each_rank() {
     let two = |one: Collective| Collective { rounds: 2, ..one }.messages().unwrap();
     let all = two(collective(Operation::AllToAll, Algorithm::Direct, 4, 16));
     assert_eq!(all.len(), 24);
-    for message in &all[12..] {
-        let mut comes: Vec<u32> = (0..12).filter(|before| all[*before as usize].to == message.from).collect();
+    for message in all.iter().skip(12) {
+        let mut comes: Vec<MessageId> = all.ids().take(12).filter(|before| all[*before].to == message.from).collect();
         comes.sort_unstable();
         assert_eq!((message.round, message.computes, &message.after), (1, true, &comes));
     }
     // With two channels for the messages of both.
     let both = two(Collective { channels: 2, ..collective(Operation::AllToAll, Algorithm::Direct, 3, 30) });
     assert_eq!(both.len(), 24);
-    for message in &both[12..] {
-        let comes: Vec<u32> = (0..12).filter(|before| both[*before as usize].to == message.from).collect();
+    for message in both.iter().skip(12) {
+        let comes: Vec<MessageId> = both.ids().take(12).filter(|before| both[*before].to == message.from).collect();
         assert_eq!((&message.after, comes.len()), (&comes, 4), "channel {}", message.channel);
     }
     let tree = two(Collective { chunks: 2, ..collective(Operation::Broadcast, Algorithm::Tree, 3, 16) });
-    let waits: Vec<(Vec<u32>, bool)> = tree.into_iter().map(|m| (m.after, m.computes)).collect();
+    let numbers = |m: CollectiveMessage| (m.after.into_iter().map(MessageId::number).collect(), m.computes);
+    let waits: Vec<(Vec<u32>, bool)> = tree.into_iter().map(numbers).collect();
     let first = [vec![], vec![0], vec![1], vec![1, 2]].map(|after| (after, false));
     let second = [(vec![1, 3], true), (vec![4], false), (vec![5], false), (vec![5, 6], false)];
     assert_eq!(waits, [first, second].concat());

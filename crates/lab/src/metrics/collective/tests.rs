@@ -161,8 +161,9 @@ fn experts_and_stages_compute_between_messages() {
 fn a_stagger_counts_ranks() {
     let keys = ["traffic.operation=all_gather", "traffic.ranks=host{3..6}", "traffic.stagger=1 us"];
     of(&outcome(STAR, &keys), |run| {
-        for (number, message) in run.messages.iter().enumerate().filter(|(_, message)| message.step == 0) {
-            assert_eq!(run.tally(number).started.ps(), u64::from(message.from) * 1_000_000, "rank {}", message.from);
+        for (id, message) in run.messages.enumerate().filter(|(_, message)| message.step == 0) {
+            let rank = message.from.number();
+            assert_eq!(run.tally(id).started.ps(), u64::from(rank) * 1_000_000, "rank {rank}");
         }
         assert_eq!(run.json()["hosts"], json!(["host3", "host4", "host5", "host6"]));
     });
@@ -254,7 +255,7 @@ fn the_parts_are_the_whole() {
             let sum = chain.iter().flat_map(|link| link.parts.all()).fold(Span::ZERO, |sum, (_, span)| sum + span);
             assert_eq!(sum, whole, "{overrides:?}");
             let pairs = chain.windows(2);
-            pairs.for_each(|pair| assert!(run.messages[pair[1].message].after.contains(&(pair[0].message as u32))));
+            pairs.for_each(|pair| assert!(run.messages[pair[1].message].after.contains(&pair[0].message)));
             assert!(
                 run.bound().span <= whole || outcome.scenario.clock_tolerance_ppm > 0,
                 "{overrides:?}: below the bound"
@@ -333,7 +334,7 @@ fn pauses_count_while_a_message_is_sent() {
         let pauses = &run.done.trace.pauses;
         assert!(pauses.start.len() > 10, "{} pauses", pauses.start.len());
         let mut cut = 0;
-        for message in 0..run.messages.len() {
+        for message in run.messages.ids() {
             let (started, until) = (run.tally(message).started, run.roce(message).received);
             let link = ChainLink { message, parts: TimeParts::default(), started };
             let of_port = |port: &u32| -> u64 {
@@ -346,9 +347,9 @@ fn pauses_count_while_a_message_is_sent() {
                 })
                 .sum()
             };
-            let way = &run.fabric.flows[run.first + message].paths[0];
+            let way = &run.fabric.flows[run.flow(message)].paths[0];
             let longest = way.iter().map(of_port).max().unwrap_or(0);
-            assert_eq!(run.paused(&link, until).ps(), longest, "message {message}");
+            assert_eq!(run.paused(&link, until).ps(), longest, "message {message:?}");
         }
         assert!(cut > 0);
     });
