@@ -33,20 +33,20 @@ with tempfile.TemporaryDirectory() as folder:
     # So does the port that sends the messages, although the capture ends in the middle of them.
     port = conform(file, "cp", "DECK001")
 
-for point in senders["reaction_points"]:
-    print(f"{point['sender']}: {point['verdict']}, {point['on_time_frames']} frames on time")
-first = other["reaction_points"][0]
-print(f"by {other['law']} it {first['verdict']}: {first['why']}")
-assert senders["verdict"] == "conforms"
-assert other["verdict"] == "breaks the law"
-assert first["best_fit"] == "qcn DECK001"
-print(f"{port['interface']}: {port['verdict']}, {port['checked_cnms']} CNMs checked")
-assert port["verdict"] == "conforms"
+for point in senders.reaction_points:
+    print(f"{point.sender}: {point.verdict}, {point.on_time_frames} frames on time")
+first = other.reaction_points[0]
+print(f"by {other.law} it {first.verdict}: {first.why}")
+assert senders.verdict == "conforms"
+assert other.verdict == "breaks the law"
+assert first.best_fit == "qcn DECK001"
+print(f"{port.interface}: {port.verdict}, {port.checked_cnms} CNMs checked")
+assert port.verdict == "conforms"
 # Each message is in the capture where it is sent and where it is heard. The last ones are about
 # frames that are still queued when the capture ends: how long the queue was is not known yet.
 sent = sum(cnm["direction"] == "sent" for cnm in cnms)
-assert port["checked_cnms"] + port["unlocated_cnms"] == sent
-assert port["checked_cnms"] > sent / 2
+assert port.checked_cnms + port.unlocated_cnms == sent
+assert port.checked_cnms > sent / 2
 
 # The link falls from 10 Gb/s to 500 Mb/s at 10 ms: the first messages after it say how bad it is.
 after = [cnm for cnm in cnms if cnm["time_s"] >= 0.01]

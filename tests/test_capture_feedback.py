@@ -125,7 +125,7 @@ def test_tshark_reads_the_same_bits(captured: tuple[int, Path], tmp_path: Path) 
     assert shown == [f"{head[1]}\t0x0000" for head, _ in messages(file)]
 
 
-def judged(of: Literal["rp", "cp"], file: Path, *changes: str) -> dict[str, Any]:
+def judged(of: Literal["rp", "cp"], file: Path, *changes: str) -> Any:
     return conform(file, of, "DECK001", changes=changes)
 
 
@@ -135,12 +135,12 @@ def test_a_run_conforms_to_its_own_bits_alone(
 ) -> None:
     bits, file = captured
     own = judged(of, file, *law(bits))
-    assert own["verdict"] == "conforms", own
+    assert own.verdict == "conforms", own
     if of == "rp":
-        assert all(p["limited_frames"] > 500 for p in own["reaction_points"])
-        assert all(p["limited_frames"] == p["on_time_frames"] for p in own["reaction_points"])
+        assert all(p.limited_frames > 500 for p in own.reaction_points)
+        assert all(p.limited_frames == p.on_time_frames for p in own.reaction_points)
     else:
-        assert own["checked_cnms"] > 40
+        assert own.checked_cnms > 40
     # The first 6 bits of 7 and of 8 differ in one of some hundred samples.
     alike = {7, 8} if of == "cp" and bits > 6 else {bits}
     others = GD.keys() - alike
@@ -154,7 +154,7 @@ def test_a_wrong_gain_is_told(captured: tuple[int, Path]) -> None:
     for factor in (1.05, 0.95):
         changed = (*law(bits)[:-1], f"rp.gd={GD[bits] * factor}")
         report = judged("rp", file, *changed)
-        assert report["verdict"] == "breaks the law", factor
+        assert report.verdict == "breaks the law", factor
 
 
 @pytest.mark.parametrize("by", [1, -1])
@@ -180,8 +180,9 @@ def test_a_wrong_feedback_is_told(captured: tuple[int, Path], tmp_path: Path, *,
         wrong, "cp", "DECK001", changes=changes, delay_s=5e-6, interface="switch->sink",
         tolerances=qcnlab.conform.Tolerances(uncaptured_bytes=0),
     )  # fmt: skip
-    assert report["verdict"] == "breaks the law"
-    assert report["first_violation"]["kind"] == "quantized feedback", report["why"]
+    assert report.verdict == "breaks the law"
+    assert report.first_violation is not None
+    assert report.first_violation.kind == "quantized feedback", report.why
 
 
 def test_the_deck_that_has_8_bits(tmp_path: Path) -> None:
@@ -196,13 +197,13 @@ def test_the_deck_that_has_8_bits(tmp_path: Path) -> None:
     without = scenario.with_(*(f"scheme.{change}" for change in changes))
     run_captured(without, Capture("*", "headers"), still, reps=1, progress=False)
     report = conform(file, "cp", "IBM_ZRL", scheme="qcn_byte_counter")
-    assert report["verdict"] == "conforms", report["why"]
-    assert report["checked_cnms"] > 40
-    assert conform(file, "cp", "DECK001")["best_fit"] == "qcn_byte_counter IBM_ZRL"
+    assert report.verdict == "conforms", report.why
+    assert report.checked_cnms > 40
+    assert conform(file, "cp", "DECK001").best_fit == "qcn_byte_counter IBM_ZRL"
     with pytest.raises(Error, match="drift timer"):
         conform(file, "rp", "IBM_ZRL", scheme="qcn_byte_counter")
     verdicts = [
-        conform(each, "rp", "IBM_ZRL", scheme="qcn_byte_counter", changes=changes)["verdict"]
+        conform(each, "rp", "IBM_ZRL", scheme="qcn_byte_counter", changes=changes).verdict
         for each in (file, still)
     ]
     assert verdicts == ["breaks the law", "conforms"]

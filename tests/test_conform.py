@@ -57,11 +57,11 @@ def test_a_change_of_the_law_is_told(capture: Path) -> None:
 
 def test_every_interval_has_its_octets(capture: Path) -> None:
     report = conform(capture, "rp", "DECK001")
-    for point in report["reaction_points"]:
-        assert sum(row["frames"] for row in point["intervals"]) == point["frames"]
-        limited = [row for row in point["intervals"] if row["cnm_frame"] is not None]
+    for point in report.reaction_points:
+        assert sum(row.frames for row in point.intervals) == point.frames
+        limited = [row for row in point.intervals if row.cnm_frame is not None]
         # A frame goes at the start of an interval, and what the rate allows follows.
-        assert all(row["octets"] <= row["allowed_most"] + 1501 for row in limited)
+        assert all(row.octets <= row.allowed_most + 1501 for row in limited)
     assert lines(report)[0].startswith("conforms: qcn DECK001")
 
 
@@ -163,7 +163,7 @@ def test_the_captures_of_the_guide_give_what_its_table_says(tmp_path: Path) -> N
     for name, verdict, told in table:
         report = conform(captures[name], "cp", "IEEE_8021Q")
         words = "\n".join(lines(report))
-        assert report["verdict"] == verdict, name
-        assert told.startswith('"') or f"{report['checked_cnms']} of {report['cnms']}" in told, name
+        assert report.verdict == verdict, name
+        assert told.startswith('"') or f"{report.checked_cnms} of {report.cnms}" in told, name
         assert not told.startswith('"') or told.strip('"') in words, f"{name}: {words}"
         assert captures[name].stat().st_size < 100_000

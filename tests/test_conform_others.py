@@ -62,7 +62,7 @@ def others(run: Path, folder: Path, form: Form, ports: set[str] | None = None) -
     return file
 
 
-def judged(of: Literal["rp", "cp"], file: Path, **tolerances: Any) -> dict[str, Any]:
+def judged(of: Literal["rp", "cp"], file: Path, **tolerances: Any) -> Any:
     """Judge with the delay of the links from the sources, half of the round trip."""
     forgiven = Tolerances(**tolerances)
     delay_s = 5e-6 if of == "cp" else None
@@ -79,14 +79,14 @@ def test_a_sender_is_judged_by_the_octets_it_counts(
     form = {**FORMS, **CLASSIC}[name]
     file = others(run, tmp_path, form, {SENDER})
     report = judged("rp", file)
-    assert report["tolerances"]["uncaptured_bytes"] == 4
-    (point,) = report["reaction_points"]
-    assert point["verdict"] == "conforms", point["why"]
-    assert point["limited_frames"] == point["on_time_frames"] > 1000
-    assert sum(row["octets"] for row in point["intervals"]) == 1004 * point["frames"]
+    assert report.tolerances.uncaptured_bytes == 4
+    (point,) = report.reaction_points
+    assert point.verdict == "conforms", point.why
+    assert point.limited_frames == point.on_time_frames > 1000
+    assert sum(row.octets for row in point.intervals) == 1004 * point.frames
     wrong = judged("rp", file, uncaptured_bytes=0)
-    assert wrong["verdict"] == "breaks the law"
-    assert wrong["reaction_points"][0]["frames"] == point["frames"]
+    assert wrong.verdict == "breaks the law"
+    assert wrong.reaction_points[0].frames == point.frames
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -94,16 +94,14 @@ def test_a_port_is_judged_by_the_octets_it_counts(tmp_path: Path, run: Path, *, 
     """Without those 4 octets a frame, queue and samples are not the law's."""
     file = others(run, tmp_path, FORMS[name])
     report = judged("cp", file)
-    assert report["tolerances"]["uncaptured_bytes"] == 4
-    assert report["verdict"] == "conforms", report["why"]
-    assert report["checked_cnms"] > 40
-    sure = {
-        row["queue_least"] for row in report["samples"] if row["queue_least"] == row["queue_most"]
-    }
+    assert report.tolerances.uncaptured_bytes == 4
+    assert report.verdict == "conforms", report.why
+    assert report.checked_cnms > 40
+    sure = {row.queue_least for row in report.samples if row.queue_least == row.queue_most}
     assert len(sure) > 5
     assert {octets % 1004 for octets in sure} == {0}
     wrong = judged("cp", file, uncaptured_bytes=0)
-    assert wrong["verdict"] == "breaks the law"
+    assert wrong.verdict == "breaks the law"
 
 
 @pytest.mark.parametrize("of", ["rp", "cp"])
@@ -113,7 +111,7 @@ def test_a_check_sequence_that_nobody_tells_stands_behind_the_packet(
     """Frames with a FCS in a capture that says nothing of it: 4 octets behind each IPv4 packet."""
     file = others(run, tmp_path, Form(has_fcs=True))
     report = judged(of, file)
-    assert report["verdict"] == "conforms" and report["tolerances"]["uncaptured_bytes"] == 0
+    assert report.verdict == "conforms" and report.tolerances.uncaptured_bytes == 0
     assert judged(of, file, uncaptured_bytes=4)["verdict"] == "breaks the law"
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from qcnlab.conform import Tolerances, conform
+from qcnlab.runs.conformance import ReactionPointReport, Violation
 
 sys.path.insert(0, str(Path(__file__).parent / "oracles"))
 from others import Form, write
@@ -37,14 +38,13 @@ def capture(
     return file
 
 
-def judged(file: Path, **tolerances: Any) -> dict[str, Any]:
+def judged(file: Path, **tolerances: Any) -> ReactionPointReport:
     """Return the verdict on the only reaction point, after what can be said of any."""
     forgiven = Tolerances(**tolerances)
     report = conform(file, "rp", "DECK001", rate_bps=RATE_BPS, tolerances=forgiven)
-    point: dict[str, Any]
-    (point,) = report["reaction_points"]
-    assert report["verdict"] == point["verdict"]
-    assert point["cnms"] > 30
+    (point,) = report.reaction_points
+    assert report.verdict == point.verdict
+    assert point.cnms > 30
     return point
 
 
@@ -53,8 +53,8 @@ def judged(file: Path, **tolerances: Any) -> dict[str, Any]:
 def test_a_card_by_the_law_conforms(tmp_path: Path, *, seed: int, clock_ppm: float) -> None:
     form = [CLASSIC, Form(), Form(has_fcs=True, of_interface=4), Form(of_interface=0)][seed]
     point = judged(capture(tmp_path, seed, form=form, clock_ppm=clock_ppm))
-    assert point["verdict"] == "conforms", point["why"]
-    assert point["limited_frames"] == point["on_time_frames"] > 20_000
+    assert point.verdict == "conforms", point.why
+    assert point.limited_frames == point.on_time_frames > 20_000
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -68,9 +68,10 @@ def test_a_threshold_that_is_off_by_a_fifth_is_told(
     """Also where a spread of 15 % either way is forgiven of every cycle."""
     file = capture(tmp_path, seed, byte_reset=byte_reset)
     point = judged(file)
-    assert point["verdict"] == "breaks the law"
-    assert point["first_violation"]["kind"] == kind, point["why"]
-    assert f"byte_reset is {octets} instead of 150.0 KB" in point["explained_by"]
+    assert point.verdict == "breaks the law"
+    assert isinstance(point.first_violation, Violation), point.why
+    assert point.first_violation.kind == kind, point.why
+    assert f"byte_reset is {octets} instead of 150.0 KB" in point.explained_by
     assert judged(file, jitter=0.3)["verdict"] == "breaks the law"
 
 
@@ -82,9 +83,10 @@ def test_a_spread_that_is_missing_or_too_narrow_is_told(
     """No cycle alone breaks the law. A user who forgives the law's spread asks for none."""
     file = capture(tmp_path, seed, width=width)
     point = judged(file)
-    assert point["verdict"] == "breaks the law"
-    assert point["first_violation"]["kind"] == "spread of cycles", point["why"]
-    assert point["explained_by"][0].startswith(f"cycles are spread over {width} instead of 0.3")
+    assert point.verdict == "breaks the law"
+    assert isinstance(point.first_violation, Violation), point.why
+    assert point.first_violation.kind == "spread of cycles", point.why
+    assert point.explained_by[0].startswith(f"cycles are spread over {width} instead of 0.3")
     assert judged(file, jitter=0.3)["verdict"] == "conforms"
 
 
@@ -94,9 +96,9 @@ def test_a_spread_that_is_too_wide_is_told(tmp_path: Path, *, width: float, seed
     """A cycle is too short or too long."""
     file = capture(tmp_path, seed, width=width)
     point = judged(file)
-    assert point["verdict"] == "breaks the law"
+    assert point.verdict == "breaks the law"
     words = f"cycles are spread over {width} instead of 0.3 (jitter_width)"
-    assert words in point["explained_by"]
+    assert words in point.explained_by
     assert judged(file, jitter=width)["verdict"] == "conforms"
 
 
@@ -131,7 +133,7 @@ def timed(
     return file
 
 
-def timer_judged(file: Path, clock: str, **tolerances: Any) -> dict[str, Any]:
+def timer_judged(file: Path, clock: str, **tolerances: Any) -> ReactionPointReport:
     scheme, changes = {
         "timer": ("qcn_timer", ()),
         "both": ("qcn", (f"rp.byte_reset={SLOW_COUNTER}",)),
@@ -140,9 +142,8 @@ def timer_judged(file: Path, clock: str, **tolerances: Any) -> dict[str, Any]:
         file, "rp", "DECK001", scheme=scheme, changes=changes,
         rate_bps=RATE_BPS, tolerances=Tolerances(**tolerances),
     )  # fmt: skip
-    point: dict[str, Any]
-    (point,) = report["reaction_points"]
-    assert point["cnms"] > 10
+    (point,) = report.reaction_points
+    assert point.cnms > 10
     return point
 
 
@@ -150,8 +151,8 @@ def timer_judged(file: Path, clock: str, **tolerances: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("clock", CLOCKS)
 def test_a_timer_by_the_law_conforms(tmp_path: Path, *, clock: str, clock_ppm: float) -> None:
     point = timer_judged(timed(tmp_path, clock, 3, clock_ppm=clock_ppm), clock)
-    assert point["verdict"] == "conforms", point["why"]
-    assert point["limited_frames"] == point["on_time_frames"] > 20_000
+    assert point.verdict == "conforms", point.why
+    assert point.limited_frames == point.on_time_frames > 20_000
 
 
 @pytest.mark.parametrize("clock", CLOCKS)
@@ -165,9 +166,10 @@ def test_a_timer_that_is_off_by_a_fifth_is_told(
     """Also where a spread of 15 % either way is forgiven of every cycle."""
     file = timed(tmp_path, clock, time_reset=time_reset)
     point = timer_judged(file, clock)
-    assert point["verdict"] == "breaks the law"
-    assert point["first_violation"]["kind"] == kind, point["why"]
-    assert f"time_reset is {ms} instead of 15.000 ms" in point["explained_by"]
+    assert point.verdict == "breaks the law"
+    assert isinstance(point.first_violation, Violation), point.why
+    assert point.first_violation.kind == kind, point.why
+    assert f"time_reset is {ms} instead of 15.000 ms" in point.explained_by
     assert timer_judged(file, clock, jitter=0.3)["verdict"] == "breaks the law"
 
 
@@ -178,11 +180,12 @@ def test_a_timer_without_the_spread_of_the_law_is_told(
     """No cycle alone breaks the law; the byte counter, where there is one, keeps it."""
     file = timed(tmp_path, clock, 1, seconds=2.0, time_width=width)
     point = timer_judged(file, clock)
-    assert point["verdict"] == "breaks the law"
-    assert point["first_violation"]["kind"] == "spread of cycles", point["why"]
-    assert " timer cycles behind the first of a message ended after " in point["why"]
-    assert ("cycles of the timer are not spread" in point["explained_by"]) is (width == 0)
-    assert not any("over 0.4" in each or "over 1 " in each for each in point["explained_by"])
+    assert point.verdict == "breaks the law"
+    assert isinstance(point.first_violation, Violation), point.why
+    assert point.first_violation.kind == "spread of cycles", point.why
+    assert " timer cycles behind the first of a message ended after " in str(point.why)
+    assert ("cycles of the timer are not spread" in point.explained_by) is (width == 0)
+    assert not any("over 0.4" in each or "over 1 " in each for each in point.explained_by)
     assert timer_judged(file, clock, jitter=0.3)["verdict"] == "conforms"
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from conftest import ROOT
 
-LOOSE = 228
+LOOSE = 213
 """Lines with `dict[str, Any]` in the package. Lower it when there are fewer; never raise it."""
 WRITTEN = re.compile(r"\bdict\[str, Any\]")
 

@@ -6,16 +6,20 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar, overload
 
 import typer
 
 from qcnlab import _core
 from qcnlab.cli.options import Json
 from qcnlab.printing import text
+from qcnlab.records import read
+from qcnlab.runs.conformance import PortReport, SendersReport
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+
+    from qcnlab.runs.conformance import Forgiven, Interval, Loss, ReactionPointReport, Sample
 
 CONFORMS, BREAKS = "conforms", "breaks the law"
 """Verdicts; the third is "not decidable"."""
@@ -83,6 +87,38 @@ class Tolerances:
                 raise ValueError(f"{name} is {value}; it must lie between 0 and {most}")
 
 
+@overload
+def conform(
+    file: str | Path,
+    of: Literal["rp"],
+    preset: str = ...,
+    *,
+    scheme: str = ...,
+    changes: tuple[str, ...] = ...,
+    tolerances: Tolerances | None = ...,
+    rate_bps: int | None = ...,
+    interface: str | None = ...,
+    backlogged: bool = ...,
+    starts_free: bool = ...,
+    delay_s: float | None = ...,
+    buffer_bytes: int | None = ...,
+) -> SendersReport: ...
+@overload
+def conform(
+    file: str | Path,
+    of: Literal["cp"],
+    preset: str = ...,
+    *,
+    scheme: str = ...,
+    changes: tuple[str, ...] = ...,
+    tolerances: Tolerances | None = ...,
+    rate_bps: int | None = ...,
+    interface: str | None = ...,
+    backlogged: bool = ...,
+    starts_free: bool = ...,
+    delay_s: float | None = ...,
+    buffer_bytes: int | None = ...,
+) -> PortReport: ...
 def conform(
     file: str | Path,
     of: Literal["rp", "cp"],
@@ -97,7 +133,7 @@ def conform(
     starts_free: bool = False,
     delay_s: float | None = None,
     buffer_bytes: int | None = None,
-) -> dict[str, Any]:
+) -> SendersReport | PortReport:
     """Hold a capture against the law, with the schemes' own machines as the model.
 
     Parameters
@@ -130,9 +166,9 @@ def conform(
 
     Returns
     -------
-    dict
-        The report: `verdict` (``"conforms"``, ``"breaks the law"`` or ``"not decidable"``), the
-        `law`, the `tolerances`, and of each reaction point or of the congestion point `why`,
+    SendersReport or PortReport
+        `verdict` (``"conforms"``, ``"breaks the law"`` or ``"not decidable"``), the `law`, the
+        `tolerances`, and of each reaction point or of the congestion point `why`,
         `first_violation`, what it is `explained_by`, how other sets fit, and every interval or
         sample.
 
@@ -142,7 +178,7 @@ def conform(
         When the file is no capture, or does not say what a verdict takes.
     """
     forgiven = tolerances or Tolerances()
-    report: dict[str, Any] = json.loads(
+    report = json.loads(
         _core.conform(
             os.fspath(file),
             of,
@@ -164,96 +200,97 @@ def conform(
             buffer_bytes=buffer_bytes,
         )
     )
-    return report
+    if of == "rp":
+        return read(SendersReport, report, "the core's report")
+    return read(PortReport, report, "the core's report")
 
 
-def lines(report: dict[str, Any], rows: int = 12) -> list[str]:
+def lines(report: SendersReport | PortReport, rows: int = 12) -> list[str]:
     """Return a report as text, with so many intervals or samples of each part."""
-    words = [f"{report['verdict']}: {report['law']}, {report['frames']:,} frames"]
-    words.append(_tolerances(report["tolerances"]))
-    words += _loss(report["loss"])
-    if report["of"] == "rp":
-        for point in report["reaction_points"]:
+    words = [f"{report.verdict}: {report.law}, {report.frames:,} frames"]
+    words.append(_tolerances(report.tolerances))
+    words += _loss(report.loss)
+    if isinstance(report, SendersReport):
+        for point in report.reaction_points:
             words += ["", *_reaction_point(point, rows)]
-        words += ["", *report["notes"]] if report["notes"] else []
+        words += ["", *report.notes] if report.notes else []
     else:
         words += ["", *_congestion_point(report, rows)]
     return words
 
 
-def _tolerances(forgiven: dict[str, Any]) -> str:
-    jitter = "as the law's" if forgiven["jitter"] is None else f"{forgiven['jitter']:g}"
+def _tolerances(forgiven: Forgiven) -> str:
+    jitter = "as the law's" if forgiven.jitter is None else f"{forgiven.jitter:g}"
     return (
-        f"forgiven: stamps {forgiven['stamps_s'] * 1e9:g} ns and their step of "
-        f"{forgiven['resolution_s'] * 1e9:g} ns, clocks {forgiven['clock_ppm']:g} ppm, pacing "
-        f"{forgiven['pacing_bytes']} B, reaction {forgiven['reaction_s'] * 1e6:g} us, jitter "
-        f"{jitter}, queue {forgiven['queue_bytes']} B; a frame has {forgiven['uncaptured_bytes']} "
+        f"forgiven: stamps {forgiven.stamps_s * 1e9:g} ns and their step of "
+        f"{forgiven.resolution_s * 1e9:g} ns, clocks {forgiven.clock_ppm:g} ppm, pacing "
+        f"{forgiven.pacing_bytes} B, reaction {forgiven.reaction_s * 1e6:g} us, jitter "
+        f"{jitter}, queue {forgiven.queue_bytes} B; a frame has {forgiven.uncaptured_bytes} "
         "octets that the capture does not show"
     )
 
 
-def _loss(loss: dict[str, Any]) -> list[str]:
+def _loss(loss: Loss) -> list[str]:
     """Return what the capture shows of frames that it lacks or has twice, where there are any."""
     twice = []
-    if loss["repeated_frames"]:
-        count = text.counted(loss["repeated_frames"], "frame")
+    if loss.repeated_frames:
+        count = text.counted(loss.repeated_frames, "frame")
         twice = [f"the capture has {count} more than once; each counts once"]
-    if not loss["share"]:
+    if not loss.share:
         return twice
     parts = []
-    if loss["missing_frames"]:
+    if loss.missing_frames:
         parts.append(
-            f"{text.counted(loss['missing_frames'], 'frame')} missing by the numbers of others"
+            f"{text.counted(loss.missing_frames, 'frame')} missing by the numbers of others"
         )
-    if loss["unmatched_frames"]:
+    if loss.unmatched_frames:
         parts.append(
-            f"{text.counted(loss['unmatched_frames'], 'frame')} on one side of the port alone"
+            f"{text.counted(loss.unmatched_frames, 'frame')} on one side of the port alone"
         )
-    if loss["unmatched_cnms"]:
-        parts.append(f"{text.counted(loss['unmatched_cnms'], 'CNM')} heard by senders alone")
-    if loss["dropped_frames"]:
-        parts.append(f"{text.counted(loss['dropped_frames'], 'frame')} dropped by its statistics")
-    return [*twice, f"the capture lacks frames: {', '.join(parts)}; {loss['share']:.2%} of all"]
+    if loss.unmatched_cnms:
+        parts.append(f"{text.counted(loss.unmatched_cnms, 'CNM')} heard by senders alone")
+    if loss.dropped_frames:
+        parts.append(f"{text.counted(loss.dropped_frames, 'frame')} dropped by its statistics")
+    return [*twice, f"the capture lacks frames: {', '.join(parts)}; {loss.share:.2%} of all"]
 
 
-def _missing(part: dict[str, Any]) -> list[str]:
+def _missing(part: ReactionPointReport) -> list[str]:
     """Return what was put in for frames that the capture lacks, and how much was judged."""
-    frames, cnms = part["missing_frames"], part["missing_cnms"]
+    frames, cnms = part.missing_frames, part.missing_cnms
     if not frames and not cnms:
         return []
     put = f"{text.counted(frames, 'frame')} and {text.counted(cnms, 'CNM')}"
     return [
-        f"  put in where the law has them: {put}; {part['judged_frames']} of "
-        f"{text.counted(part['limited_frames'], 'frame')} under a limiter judged"
+        f"  put in where the law has them: {put}; {part.judged_frames} of "
+        f"{text.counted(part.limited_frames, 'frame')} under a limiter judged"
     ]
 
 
-def _verdict(part: dict[str, Any]) -> list[str]:
+def _verdict(part: ReactionPointReport | PortReport) -> list[str]:
     words = []
-    if part["first_violation"] is not None:
-        at = part["first_violation"]
-        words.append(f"  frame {at['frame']}, {at['time_s']:.9f} s, {at['kind']}: {part['why']}")
-        explained = part["explained_by"]
+    if part.first_violation is not None:
+        at = part.first_violation
+        words.append(f"  frame {at.frame}, {at.time_s:.9f} s, {at.kind}: {part.why}")
+        explained = part.explained_by
         if explained:
             words.append(f"  the whole capture conforms if {'; or '.join(explained)}")
-    elif part["why"] is not None:
-        words.append(f"  {part['why']}")
-    if part["best_fit"] is not None:
-        words.append(f"  fits best: {part['best_fit']}")
-    for fit in part["fits"]:
-        until = "" if fit["frame"] is None else f" at frame {fit['frame']}, {fit['time_s']:.6f} s"
-        words.append(f"    {fit['law']}: {fit['verdict']}{until}")
+    elif part.why is not None:
+        words.append(f"  {part.why}")
+    if part.best_fit is not None:
+        words.append(f"  fits best: {part.best_fit}")
+    for fit in part.fits:
+        until = "" if fit.frame is None else f" at frame {fit.frame}, {fit.time_s:.6f} s"
+        words.append(f"    {fit.law}: {fit.verdict}{until}")
     return words
 
 
-def _reaction_point(point: dict[str, Any], rows: int) -> list[str]:
-    rpid = "" if point["rpid"] is None else f", RPID {point['rpid']}"
+def _reaction_point(point: ReactionPointReport, rows: int) -> list[str]:
+    rpid = "" if point.rpid is None else f", RPID {point.rpid}"
     words = [
-        f"{point['sender']}, priority {point['priority']}{rpid}, at {point['interface']}: "
-        f"{point['verdict']}",
-        f"  {text.counted(point['frames'], 'frame')}, {text.counted(point['cnms'], 'CNM')}; under "
-        f"a limiter {text.counted(point['limited_frames'], 'frame')}, of which "
-        f"{point['on_time_frames']} left when the law says; {point['late_frames']} left later",
+        f"{point.sender}, priority {point.priority}{rpid}, at {point.interface}: {point.verdict}",
+        f"  {text.counted(point.frames, 'frame')}, {text.counted(point.cnms, 'CNM')}; under "
+        f"a limiter {text.counted(point.limited_frames, 'frame')}, of which "
+        f"{point.on_time_frames} left when the law says; {point.late_frames} left later",
         *_missing(point),
         *_verdict(point),
     ]
@@ -261,33 +298,35 @@ def _reaction_point(point: dict[str, Any], rows: int) -> list[str]:
         f"  {'from, s':>12}{'to, s':>14}{'CNM':>9}{'Fb':>4}{'frames':>8}{'octets':>12}"
         f"{'allowed':>12}{'to':>12}  "
     )
-    return words + _table(header, _interval, point, "interval", rows)
-
-
-def _interval(row: dict[str, Any]) -> str:
-    cnm = "-" if row["cnm_frame"] is None else row["cnm_frame"]
-    fb = "-" if row["fb"] is None else row["fb"]
-    return (
-        f"  {row['from_s']:>12.6f}{row['to_s']:>14.6f}{cnm:>9}{fb:>4}{row['frames']:>8}"
-        f"{row['octets']:>12,.0f}{row['allowed_least']:>12,.0f}{row['allowed_most']:>12,.0f}"
+    return words + _table(
+        header, _interval, point.intervals, (point.intervals_left_out, "interval"), rows
     )
 
 
-def _congestion_point(report: dict[str, Any], rows: int) -> list[str]:
+def _interval(row: Interval) -> str:
+    cnm = "-" if row.cnm_frame is None else row.cnm_frame
+    fb = "-" if row.fb is None else row.fb
+    return (
+        f"  {row.from_s:>12.6f}{row.to_s:>14.6f}{cnm:>9}{fb:>4}{row.frames:>8}"
+        f"{row.octets:>12,.0f}{row.allowed_least:>12,.0f}{row.allowed_most:>12,.0f}"
+    )
+
+
+def _congestion_point(report: PortReport, rows: int) -> list[str]:
     words = [
-        f"port {report['interface']}, CPID {report['cpid']}, frames from "
-        f"{', '.join(report['arrivals_from']) or 'nowhere'}: {report['verdict']}",
-        f"  {text.counted(report['cnms'], 'CNM')}, {report['checked_cnms']} checked, "
-        f"{report['unlocated_cnms']} quote a frame that did not come, or had not left at the end; "
-        f"{text.counted(report['lost_frames'], 'frame')} lost",
+        f"port {report.interface}, CPID {report.cpid}, frames from "
+        f"{', '.join(report.arrivals_from) or 'nowhere'}: {report.verdict}",
+        f"  {text.counted(report.cnms, 'CNM')}, {report.checked_cnms} checked, "
+        f"{report.unlocated_cnms} quote a frame that did not come, or had not left at the end; "
+        f"{text.counted(report.lost_frames, 'frame')} lost",
         *(
-            [f"  {text.counted(report['other_cnms'], 'CNM')} of other ports, not judged"]
-            if report["other_cnms"]
+            [f"  {text.counted(report.other_cnms, 'CNM')} of other ports, not judged"]
+            if report.other_cnms
             else []
         ),
         *(
-            [f"  {text.counted(report['missing_cnms'], 'CNM')} missing where a sample was due"]
-            if report["missing_cnms"]
+            [f"  {text.counted(report.missing_cnms, 'CNM')} missing where a sample was due"]
+            if report.missing_cnms
             else []
         ),
         *_verdict(report),
@@ -297,23 +336,25 @@ def _congestion_point(report: dict[str, Any], rows: int) -> list[str]:
         f"  {'time, s':>12}{'CNM':>9}  {'to':<18}{'Fb':>4}{'law':>8}{'queue':>10}"
         f"{'reconstructed':>18}{'octets since':>14}{'interval':>20}"
     )
-    return words + _table(header, _sample, report, "sample", rows)
+    return words + _table(
+        header, _sample, report.samples, (report.samples_left_out, "sample"), rows
+    )
 
 
-def _not_judged(report: dict[str, Any]) -> str:
-    fields = report["fields"]
-    return ", ".join(each["field"] for each in fields if each["held_against"] is None) or "none"
+def _not_judged(report: PortReport) -> str:
+    fields = report.fields
+    return ", ".join(each.field for each in fields if each.held_against is None) or "none"
 
 
-def _sample(row: dict[str, Any]) -> str:
-    law = _range(row["fb_law_least"], row["fb_law_most"])
-    queue = _range(row["queue_least"], row["queue_most"])
-    since = "-" if row["octets_since"] is None else f"{row['octets_since']:,}"
-    least, most = row["interval_least"], row["interval_most"]
+def _sample(row: Sample) -> str:
+    law = _range(row.fb_law_least, row.fb_law_most)
+    queue = _range(row.queue_least, row.queue_most)
+    since = "-" if row.octets_since is None else f"{row.octets_since:,}"
+    least, most = row.interval_least, row.interval_most
     interval = "-" if least is None else f"{least:,.0f}..{most:,.0f}"
     return (
-        f"  {row['time_s']:>12.6f}{row['cnm_frame']:>9}  {row['to']:<18}{row['fb']:>4}{law:>8}"
-        f"{row['queue_told']:>10,}{queue:>18}{since:>14}{interval:>20}"
+        f"  {row.time_s:>12.6f}{row.cnm_frame:>9}  {row.to:<18}{row.fb:>4}{law:>8}"
+        f"{row.queue_told:>10,}{queue:>18}{since:>14}{interval:>20}"
     )
 
 
@@ -321,20 +362,23 @@ def _range(least: int, most: int) -> str:
     return f"{least:,}" if least == most else f"{least:,}..{most:,}"
 
 
+Row = TypeVar("Row", bound="Interval | Sample")
+
+
 def _table(
     header: str,
-    line: Callable[[dict[str, Any]], str],
-    part: dict[str, Any],
-    noun: str,
+    line: Callable[[Row], str],
+    rows: Sequence[Row],
+    left_out: tuple[int, str],
     most: int,
 ) -> list[str]:
     """Return the first intervals or samples of a part, and the one that is broken, as lines."""
-    rows = part[f"{noun}s"]
     if not most or not rows:
         return []
-    shown = rows[:most] + [row for row in rows[most:] if not row["within"]]
-    words = [header, *(f"{line(row)}{'' if row['within'] else '  broken'}" for row in shown)]
-    more = len(rows) - len(shown) + part[f"{noun}s_left_out"]
+    shown: list[Row] = [*rows[:most], *(row for row in rows[most:] if not row.within)]
+    words = [header, *(f"{line(row)}{'' if row.within else '  broken'}" for row in shown)]
+    count, noun = left_out
+    more = len(rows) - len(shown) + count
     return [*words, f"  and {text.counted(more, noun)} more (--rows, --json)"] if more else words
 
 
@@ -509,12 +553,12 @@ def cp(
     _print(report, rows, as_json)
 
 
-def _print(report: dict[str, Any], rows: int, as_json: bool) -> None:
+def _print(report: SendersReport | PortReport, rows: int, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(report, indent=2))
+        print(json.dumps(report.to_dict(), indent=2))
     else:
         print("\n".join(lines(report, rows)))
-    if report["verdict"] == BREAKS:
+    if report.verdict == BREAKS:
         raise typer.Exit(BROKEN)
 
 
