@@ -97,3 +97,22 @@ def test_the_tree_is_drawn_with_every_link(paused: qcnlab.Result, tmp_path: Path
 def test_a_replication_that_is_not_there(paused: qcnlab.Result) -> None:
     with pytest.raises(IndexError, match="numbered from 0"):
         paused.congestion_tree(1)
+
+
+def test_each_replication_has_a_tree_of_its_own() -> None:
+    """Culprits that start at times of their own stop links for other times in each replication."""
+    scenario = qcnlab.load("ig-4-culprits-1-victim-pause-1500kb-rtt5us")
+    result = qcnlab.run(scenario.with_(*SHORT, "traffic.0.start_jitter=10 ms"), reps=2)
+    sums = []
+    for replication in (0, 1):
+        rows = result.pauses.to_polars().filter(pl.col("replication") == replication)
+        tree = result.congestion_tree(replication)
+        lasted = (rows["until_s"] - rows["time_s"]).sum()
+        assert tree["stops"].sum() == len(rows) > 0
+        assert tree["paused_s"].sum() == pytest.approx(lasted)
+        sums.append(lasted)
+        (axes,) = tree_figure(result, replication).axes
+        most = tree.group_by("port").agg(pl.col("paused_frac").sum()).sort("paused_frac")[-1]
+        words = f"{most['port'][0]}\n{100 * most['paused_frac'][0]:.0f} %"
+        assert words in [text.get_text() for text in axes.texts]
+    assert sums[0] != pytest.approx(sums[1], rel=1e-3)

@@ -62,6 +62,22 @@ mod tests {
         assert_eq!(scenario.slowed(1).expect("it is the same"), scenario);
     }
 
+    /// A capture that is replayed 2.5 times as slowly is replayed 10 times as slowly; its window is in time of the capture.
+    #[test]
+    fn what_is_replayed_is_slowed_once_more() {
+        let replay = |time_scale, start: &str| {
+            serde_json::json!({
+                "traffic": [{ "time_scale": time_scale, "window_start": "1 ms", "window_end": "3 ms", "start": start }],
+                "window_start": "1 ms",
+            })
+        };
+        let mut tree = replay(2.5, "1 ms");
+        slow(&mut tree, 4);
+        let mut slowed = replay(10.0, "4 ms");
+        slowed["window_start"] = "4 ms".into();
+        assert_eq!(tree, slowed);
+    }
+
     #[test]
     fn what_would_take_too_long_is_refused() {
         let scenario = Scenario::shipped("og-hotspot-2src-10g-to-500m-rtt10us").expect("it is shipped");

@@ -160,6 +160,16 @@ mod tests {
         assert_eq!(interval(base, 255, 8), 18_500.0);
     }
 
+    /// The first three bits choose the row: of 3 bits each value has its own, of 4 and 5 bits two and four values share one.
+    #[test]
+    fn the_table_of_fewer_bits() {
+        for (bits, alike) in [(3, 1), (4, 2), (5, 4)] {
+            let shares: Vec<f64> = (0..8 * alike).map(|fb| share(fb, bits)).collect();
+            let rows: Vec<f64> = SHARES.iter().flat_map(|row| vec![*row; usize::from(alike)]).collect();
+            assert_eq!(shares, rows, "{bits} bits");
+        }
+    }
+
     #[test]
     fn an_event_needs_more_than_the_interval() {
         // 100 frames of 1500 octets are exactly 150 000: the 101st frame is the event.
