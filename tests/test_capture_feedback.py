@@ -145,7 +145,7 @@ def test_a_run_conforms_to_its_own_bits_alone(
     alike = {7, 8} if of == "cp" and bits > 6 else {bits}
     others = GD.keys() - alike
     for other in others:
-        assert judged(of, file, *law(other))["verdict"] == "breaks the law", other
+        assert judged(of, file, *law(other)).verdict == "breaks the law", other
 
 
 def test_a_wrong_gain_is_told(captured: tuple[int, Path]) -> None:

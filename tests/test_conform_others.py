@@ -112,7 +112,7 @@ def test_a_check_sequence_that_nobody_tells_stands_behind_the_packet(
     file = others(run, tmp_path, Form(has_fcs=True))
     report = judged(of, file)
     assert report.verdict == "conforms" and report.tolerances.uncaptured_bytes == 0
-    assert judged(of, file, uncaptured_bytes=4)["verdict"] == "breaks the law"
+    assert judged(of, file, uncaptured_bytes=4).verdict == "breaks the law"
 
 
 @pytest.mark.skipif(

@@ -72,7 +72,7 @@ def test_a_threshold_that_is_off_by_a_fifth_is_told(
     assert isinstance(point.first_violation, Violation), point.why
     assert point.first_violation.kind == kind, point.why
     assert f"byte_reset is {octets} instead of 150.0 KB" in point.explained_by
-    assert judged(file, jitter=0.3)["verdict"] == "breaks the law"
+    assert judged(file, jitter=0.3).verdict == "breaks the law"
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -87,7 +87,7 @@ def test_a_spread_that_is_missing_or_too_narrow_is_told(
     assert isinstance(point.first_violation, Violation), point.why
     assert point.first_violation.kind == "spread of cycles", point.why
     assert point.explained_by[0].startswith(f"cycles are spread over {width} instead of 0.3")
-    assert judged(file, jitter=0.3)["verdict"] == "conforms"
+    assert judged(file, jitter=0.3).verdict == "conforms"
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -99,15 +99,15 @@ def test_a_spread_that_is_too_wide_is_told(tmp_path: Path, *, width: float, seed
     assert point.verdict == "breaks the law"
     words = f"cycles are spread over {width} instead of 0.3 (jitter_width)"
     assert words in point.explained_by
-    assert judged(file, jitter=width)["verdict"] == "conforms"
+    assert judged(file, jitter=width).verdict == "conforms"
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_first_cycle_that_is_spread_is_told(tmp_path: Path, *, seed: int) -> None:
     """The law has none there, and says so by `--jitter` if it shall."""
     file = capture(tmp_path, seed, first_too=True)
-    assert judged(file)["verdict"] == "breaks the law"
-    assert judged(file, jitter=0.3)["verdict"] == "conforms"
+    assert judged(file).verdict == "breaks the law"
+    assert judged(file, jitter=0.3).verdict == "conforms"
 
 
 SLOW_COUNTER = "3 MB"
@@ -170,7 +170,7 @@ def test_a_timer_that_is_off_by_a_fifth_is_told(
     assert isinstance(point.first_violation, Violation), point.why
     assert point.first_violation.kind == kind, point.why
     assert f"time_reset is {ms} instead of 15.000 ms" in point.explained_by
-    assert timer_judged(file, clock, jitter=0.3)["verdict"] == "breaks the law"
+    assert timer_judged(file, clock, jitter=0.3).verdict == "breaks the law"
 
 
 @pytest.mark.parametrize(("clock", "width"), [("timer", 0.05), ("both", 0)])
@@ -186,11 +186,11 @@ def test_a_timer_without_the_spread_of_the_law_is_told(
     assert " timer cycles behind the first of a message ended after " in str(point.why)
     assert ("cycles of the timer are not spread" in point.explained_by) is (width == 0)
     assert not any("over 0.4" in each or "over 1 " in each for each in point.explained_by)
-    assert timer_judged(file, clock, jitter=0.3)["verdict"] == "conforms"
+    assert timer_judged(file, clock, jitter=0.3).verdict == "conforms"
 
 
 @pytest.mark.parametrize("clock", CLOCKS)
 def test_a_timer_whose_spread_is_too_wide_is_told(tmp_path: Path, *, clock: str) -> None:
     file = timed(tmp_path, clock, 2, time_width=0.6)
-    assert timer_judged(file, clock)["verdict"] == "breaks the law"
-    assert timer_judged(file, clock, jitter=0.6)["verdict"] == "conforms"
+    assert timer_judged(file, clock).verdict == "breaks the law"
+    assert timer_judged(file, clock, jitter=0.6).verdict == "conforms"

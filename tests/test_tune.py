@@ -198,6 +198,10 @@ def test_the_best_is_compared_pair_by_pair_with_the_next_seed(short: qcnlab.Scen
     # Of six values the interval of 95 % reaches from the least to the largest.
     assert (far.low, far.high, far.runs) == (differences[0], differences[-1], 6)
     assert far.median == (differences[2] + differences[3]) / 2
+    # From the second to the fifth: 1 - 2 * 7 / 64 = 78 %; from the first to the last 97 %.
+    _, half = tuned.differences(tuned.best, metric, 0.5)
+    assert (half.low, half.high, half.median) == (differences[1], differences[4], far.median)
+    assert tuned.differences(tuned.best, metric, 0.99)[1].low is None
     assert tuned.conditions == ["topology.rtt=10 us", "topology.rtt=200 us"]
     assert f"  topology.rtt=10 us: {near}" in tuned.text().splitlines()
     with pytest.raises(qcnlab.ScenarioError, match="has no metric 'drops'"):

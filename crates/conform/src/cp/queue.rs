@@ -352,3 +352,36 @@ impl PortQueue {
         octets
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// At 8 Gb/s an octet takes 1 ns. Of three frames of 1500 octets at once the third does not fit into 3000 octets, and does
+    /// once the first has left; into 2999 the second does not fit either.
+    #[test]
+    fn a_buffer_takes_what_fits_to_the_octet() {
+        let admitted = |buffer: Option<i64>| -> Vec<bool> {
+            let mut queue = PortQueue::new(Departures::Computed { rate: BitRate::gbps(8), buffer, free_at: 0.0 }, 0);
+            let frame = |number: u64, at: i64| Arrived {
+                frame: number,
+                at,
+                size: 1500,
+                source: MacAddress([2, 0, 0, 0, 0, 1]),
+                destination: MacAddress([2, 0, 0, 0, 0, 2]),
+                rpid: None,
+                quoted: Quoted::new(&[]),
+                interface: 0,
+                missing: 0,
+                unseen: false,
+            };
+            for (number, at) in [(1, 0), (2, 0), (3, 0), (4, 1_500_000)] {
+                queue.arrive(frame(number, at));
+            }
+            std::iter::from_fn(|| queue.next(i64::MAX)).map(|queued| queued.admitted).collect()
+        };
+        assert_eq!(admitted(Some(3000)), [true, true, false, true]);
+        assert_eq!(admitted(Some(2999)), [true, false, false, true]);
+        assert_eq!(admitted(None), [true; 4]);
+    }
+}

@@ -101,6 +101,20 @@ fn the_rate_alone_says_what_leaves() {
     assert_eq!(report["verdict"], "breaks the law", "at another rate the queue is another: {}", report["why"]);
 }
 
+/// The capture says that its links take 5 us; what the user says counts instead. Frames that came 20 us later, behind those
+/// that left, are not those of a right port.
+#[test]
+fn a_delay_that_is_given_counts_before_that_of_the_capture() {
+    let file = captured("delays", &shipped(HOTSPOT, &SHORT), "*");
+    let verdict = |us| {
+        let mut options = ConformOptions::new("DECK001");
+        options.delay = Some(Span::from_us(us));
+        cp(&file, &options)["verdict"].clone()
+    };
+    assert_eq!(verdict(5), "conforms");
+    assert_ne!(verdict(25), "conforms");
+}
+
 /// A switch that answers the wrong sender: in a capture of ours each seventh CNM has its neighbour's address.
 #[test]
 fn a_cnm_to_the_wrong_sender_is_told() {

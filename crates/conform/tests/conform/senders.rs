@@ -182,3 +182,34 @@ fn what_a_capture_does_not_show_is_not_decided() {
     let middle = why(&file, &options);
     assert!(middle.contains("the capture may begin in the middle of a cycle"), "{middle}");
 }
+
+/// Pauses of whole links and of one class stop senders, whichever class it is and however long a port takes to react: with the
+/// pauses in the capture frames that wait for their end are right, without them they are late.
+#[test]
+fn pauses_excuse_frames_that_wait_for_their_end() {
+    for (name, changes) in [
+        (
+            "pfc-5",
+            &["pause.kind=priority", "pause.priorities=\"5\"", "traffic.priority=5", "pause.reaction=640 ns"][..],
+        ),
+        ("pfc-1", &["pause.kind=priority", "pause.priorities=\"1\"", "traffic.priority=1"]),
+        ("link", &["pause.kind=link", "pause.reaction=3 us"]),
+    ] {
+        let pausing = ["switch.input_memory=400 KB", "pause.high=60 KB", "pause.low=40 KB"];
+        let file = captured(name, &shipped(HOTSPOT, &[&SHORT[..], &pausing, changes].concat()), "*");
+        let mut options = ConformOptions::new("DECK001");
+        options.rate = Some(qcnlab_units::BitRate::gbps(10));
+        options.backlogged = true;
+        let mut pauses = 0;
+        let without = rewritten(&file, "without-pauses", |_, octets| {
+            let pause = octets[12..14] == [0x88, 0x08];
+            pauses += u32::from(pause);
+            (!pause).then(|| octets.to_vec())
+        });
+        assert!(pauses > 10, "{name}: {pauses}");
+        let (whole, without) = (rp(&file, &options), rp(&without, &options));
+        println!("{name}: {pauses} {} {} | {}", whole["verdict"], points(&whole)[0]["why"], without["verdict"]);
+        assert_eq!(whole["verdict"], "conforms", "{name}: {}", points(&whole)[0]["why"]);
+        assert_eq!(without["verdict"], "breaks the law", "{name}");
+    }
+}
