@@ -36,12 +36,12 @@ PHASES = {
     "pending events": r"sim/src/wheel\.rs",
     "dispatch": r"sim/src/(ids|engine/(mod|schedule|stepping|changes|effects))\.rs",
     "sources, limiters": (
-        r"sim/src/(source|replay|rate_limiter|adapter|sender|engine/shortcuts/(mod|on_demand|own_links)"
+        r"sim/src/(source|replay|rate_limiter|adapter|sender|engine/hosts|engine/shortcuts/(mod|on_demand|own_links)"
         r"|engine/senders/(mod|serving|releasing|on_demand|feeding))\.rs|schemes/src/driver/"
     ),
     "ports, links": (
         r"sim/src/(port|frame|path|path_choice|reps|wred|engine/(arriving|routing)"
-        r"|engine/network/(mod|adaptive|arriving|queueing|kinds|routes|domain|failures|points)"
+        r"|engine/network/(mod|adaptive|arriving|ports|queueing|questions|routes|domain|failures|points)"
         r"|engine/(shortcuts|network)/(counting_sinks|ignored_departures))\.rs"
     ),
     "priority queues": (
@@ -56,10 +56,10 @@ PHASES = {
         r"sim/src/(tcp/|roce/|connection|queue_pair|packets|arrived|engine/(transport|dependencies|granting)"
         r"|engine/senders/(queue_pairs|connections|messages))"
     ),
-    "signals": r"sim/src/engine/signalling\.rs",
+    "signals": r"sim/src/engine/(signalling|ideal_feedback)\.rs",
     "schemes": r"crates/schemes/",
     "records": (
-        r"sim/src/(recorder|trace|audit|departure|engine/(recording|periodic|finish|ending|capturing)"
+        r"sim/src/(recorder|trace|audit|departure|engine/(accounts|recording|periodic|finish|ending|capturing)"
         r"|engine/network/(audit|captured|state|in_tests))\.rs|crates/(lab|scenario|network|traffic)/"
     ),
     "units": r"crates/units/",
