@@ -51,7 +51,7 @@ BUILT = [
 """What cargo builds, at once, so that nothing is built twice."""
 QUICK = {
     "fluid": ("proportional", "requests"),
-    "lab": ("metrics", "tables", "fabric"),
+    "lab": ("metrics", "tables"),
 }
 """Of these crates' unit tests, without optimisation, the others take minutes."""
 PYTHON = (
