@@ -99,17 +99,6 @@ pub fn max_min(capacities_bps: &[f64], claims: &[Claim]) -> Result<Vec<f64>, Fai
     Ok(max_min_rates(capacities_bps, claims))
 }
 
-/// The flows on each link, and how much of each flow.
-fn members(links: usize, claims: &[Claim]) -> Vec<Vec<(u32, f64)>> {
-    let mut members = vec![Vec::new(); links];
-    for (flow, claim) in (0..).zip(claims) {
-        for (link, share) in &claim.links {
-            members[*link as usize].push((flow, *share));
-        }
-    }
-    members
-}
-
 fn check(capacities_bps: &[f64], claims: &[Claim]) -> Result<(), FairnessError> {
     if let Some(link) = capacities_bps.iter().position(|value| !(value.is_finite() && *value >= 0.0)) {
         return Err(FairnessError::Capacity { link, value: capacities_bps[link] });

@@ -18,7 +18,15 @@
 //! Before that, links that limit no flow are left out, and each component of flows that share links is solved alone.
 
 use super::factor::Symmetric;
-use super::{Claim, FairnessError, check, max_min, members};
+use super::{Claim, FairnessError, check, max_min};
+use qcnlab_units::{Id, IdVec, ids};
+
+ids! {
+    /// A flow, by its position among the claims.
+    struct FlowId;
+    /// A link, by its position among the capacities.
+    struct LinkId;
+}
 
 /// The products of prices and slacks that are left at the end, in all, for each flow. A rate is off by up to its
 /// root where a price and its slack are both zero at the optimum.
@@ -49,67 +57,82 @@ pub fn proportional(capacities_bps: &[f64], claims: &[Claim]) -> Result<Vec<f64>
 /// Rates, and the prices of the links that are kept in the problem; other links have no price. Links with one flow
 /// alone count as ceilings.
 pub(super) fn priced(capacities: &[f64], claims: &[Claim]) -> Result<(Vec<f64>, Vec<f64>), FairnessError> {
-    let (mut rates, mut prices) = (vec![0.0; claims.len()], vec![0.0; capacities.len()]);
-    for component in Problem::reduced(capacities, claims).components() {
+    let claims: IdVec<FlowId, &Claim> = claims.iter().collect();
+    let capacities: IdVec<LinkId, f64> = capacities.iter().copied().collect();
+    let (mut rates, mut prices) = (IdVec::for_each_of(&claims, 0.0), IdVec::for_each_of(&capacities, 0.0));
+    for component in Problem::reduced(&capacities, &claims).components() {
         let (flows, links) = (component.flows.len(), component.links.len());
         if links > MOST_JOINED {
             return Err(FairnessError::TooLarge { flows, links, most: MOST_JOINED });
         }
         let (component_rates, component_prices) = component.solve().ok_or(FairnessError::NotSolved { flows, links })?;
         for (flow, rate) in component.flows.iter().zip(component_rates) {
-            rates[*flow as usize] = rate.min(claims[*flow as usize].ceiling());
+            rates[*flow] = rate.min(claims[*flow].ceiling());
         }
         component.links.iter().zip(component_prices).for_each(|(link, price)| prices[*link] = price);
     }
-    Ok((rates, prices))
+    Ok((rates.into(), prices.into()))
+}
+
+/// The links of a claim, and how much of its rate each one carries.
+fn loads(claim: &Claim) -> impl Iterator<Item = (LinkId, f64)> {
+    claim.links.iter().map(|(link, share)| (LinkId::new(*link), *share))
+}
+
+/// The flows on each link, and how much of each flow.
+fn members(capacities: &IdVec<LinkId, f64>, claims: &IdVec<FlowId, &Claim>) -> IdVec<LinkId, Vec<(FlowId, f64)>> {
+    let mut members = IdVec::for_each_of(capacities, Vec::new());
+    for (flow, claim) in claims.enumerate() {
+        loads(claim).for_each(|(link, share)| members[link].push((flow, share)));
+    }
+    members
 }
 
 /// The problem without the links that limit no flow.
 struct Problem<'a> {
-    capacities: &'a [f64],
+    capacities: &'a IdVec<LinkId, f64>,
     /// Ceilings of all flows; links with one flow only have become part of them. 0 for flows that get nothing.
-    ceilings: Vec<f64>,
+    ceilings: IdVec<FlowId, f64>,
     /// The flows on each link, none on a link left out.
-    members: Vec<Vec<(u32, f64)>>,
+    members: IdVec<LinkId, Vec<(FlowId, f64)>>,
 }
 
 impl<'a> Problem<'a> {
-    fn reduced(capacities: &'a [f64], claims: &[Claim]) -> Problem<'a> {
-        let dead = |claim: &Claim| claim.links.iter().any(|(link, _)| capacities[*link as usize] == 0.0);
-        let mut ceilings: Vec<f64> =
+    fn reduced(capacities: &'a IdVec<LinkId, f64>, claims: &IdVec<FlowId, &Claim>) -> Problem<'a> {
+        let dead = |claim: &Claim| loads(claim).any(|(link, _)| capacities[link] == 0.0);
+        let mut ceilings: IdVec<FlowId, f64> =
             claims.iter().map(|claim| if dead(claim) { 0.0 } else { claim.ceiling() }).collect();
-        let mut members = members(capacities.len(), claims);
+        let mut members: IdVec<LinkId, Vec<(FlowId, f64)>> = members(capacities, claims);
         for (flows, capacity) in members.iter_mut().zip(capacities) {
-            flows.retain(|(flow, _)| ceilings[*flow as usize] > 0.0);
+            flows.retain(|(flow, _)| ceilings[*flow] > 0.0);
             if let [(flow, share)] = flows[..] {
-                let ceiling = &mut ceilings[flow as usize];
+                let ceiling = &mut ceilings[flow];
                 *ceiling = ceiling.min(capacity / share);
                 flows.clear();
             }
         }
         for (flows, capacity) in members.iter_mut().zip(capacities) {
-            if flows.iter().map(|(flow, share)| share * ceilings[*flow as usize]).sum::<f64>() <= *capacity {
+            if flows.iter().map(|(flow, share)| share * ceilings[*flow]).sum::<f64>() <= *capacity {
                 flows.clear();
             }
         }
         let mut problem = Problem { capacities, ceilings, members };
-        let covered: Vec<usize> = (0..capacities.len()).filter(|link| problem.covered(*link, claims)).collect();
+        let covered: Vec<LinkId> = capacities.ids().filter(|link| problem.covered(*link, claims)).collect();
         covered.into_iter().for_each(|link| problem.members[link].clear());
         problem
     }
 
     /// Whether another link is full no later than this one, whatever the rates. Of two alike the first stays.
-    fn covered(&self, link: usize, claims: &[Claim]) -> bool {
+    fn covered(&self, link: LinkId, claims: &IdVec<FlowId, &Claim>) -> bool {
         let flows = &self.members[link];
-        let carries = |other: usize, flow: u32, share: f64| {
+        let carries = |other: LinkId, flow: FlowId, share: f64| {
             let index = self.members[other].binary_search_by_key(&flow, |(flow, _)| *flow);
             index.is_ok_and(|at| self.members[other][at].1 >= share)
         };
         let Some((first, _)) = flows.first() else {
             return false;
         };
-        claims[*first as usize].links.iter().any(|(other, _)| {
-            let other = *other as usize;
+        loads(claims[*first]).any(|(other, _)| {
             let (mine, its) = (self.capacities[link], self.capacities[other]);
             other != link
                 && its <= mine
@@ -121,32 +144,32 @@ impl<'a> Problem<'a> {
 
     /// The components that share no link with each other.
     fn components(&mut self) -> Vec<Component> {
-        let mut heads: Vec<u32> = (0..self.ceilings.len() as u32).collect();
+        let mut heads: IdVec<FlowId, FlowId> = self.ceilings.ids().collect();
         for flows in &self.members {
             for pair in flows.windows(2) {
                 let (a, b) = (head(&mut heads, pair[0].0), head(&mut heads, pair[1].0));
-                heads[a.max(b) as usize] = a.min(b);
+                heads[a.max(b)] = a.min(b);
             }
         }
         let mut components: Vec<Component> = Vec::new();
-        let mut component_of = vec![usize::MAX; heads.len()];
-        for flow in (0..heads.len() as u32).filter(|flow| self.ceilings[*flow as usize] > 0.0) {
-            let head = head(&mut heads, flow) as usize;
+        let mut component_of = IdVec::for_each_of(&heads, usize::MAX);
+        for flow in self.ceilings.ids().filter(|flow| self.ceilings[*flow] > 0.0) {
+            let head = head(&mut heads, flow);
             if component_of[head] == usize::MAX {
                 component_of[head] = components.len();
                 components.push(Component::default());
             }
-            component_of[flow as usize] = component_of[head];
+            component_of[flow] = component_of[head];
             let component = &mut components[component_of[head]];
             component.flows.push(flow);
-            let ceiling = self.ceilings[flow as usize];
+            let ceiling = self.ceilings[flow];
             component.claims.push(Claim { links: Vec::new(), ceiling_bps: ceiling.is_finite().then_some(ceiling) });
         }
-        let mut links: Vec<usize> = (0..self.members.len()).filter(|link| !self.members[*link].is_empty()).collect();
+        let mut links: Vec<LinkId> = self.members.ids().filter(|link| !self.members[*link].is_empty()).collect();
         links.sort_by_key(|link| self.members[*link].len());
         for link in links {
-            let component = &mut components[component_of[self.members[link][0].0 as usize]];
-            let row = component.capacities.len() as u32;
+            let component = &mut components[component_of[self.members[link][0].0]];
+            let row = component.capacities.next_id().number();
             component.links.push(link);
             component.capacities.push(self.capacities[link]);
             for (flow, share) in &self.members[link] {
@@ -159,10 +182,10 @@ impl<'a> Problem<'a> {
 }
 
 /// The first flow of the component that a flow belongs to, as far as is known.
-fn head(heads: &mut [u32], mut flow: u32) -> u32 {
-    while heads[flow as usize] != flow {
-        heads[flow as usize] = heads[heads[flow as usize] as usize];
-        flow = heads[flow as usize];
+fn head(heads: &mut IdVec<FlowId, FlowId>, mut flow: FlowId) -> FlowId {
+    while heads[flow] != flow {
+        heads[flow] = heads[heads[flow]];
+        flow = heads[flow];
     }
     flow
 }
@@ -170,10 +193,11 @@ fn head(heads: &mut [u32], mut flow: u32) -> u32 {
 /// Flows joined by links, and those links.
 #[derive(Default)]
 struct Component {
-    flows: Vec<u32>,
+    flows: Vec<FlowId>,
     claims: Vec<Claim>,
-    links: Vec<usize>,
-    capacities: Vec<f64>,
+    links: Vec<LinkId>,
+    /// Of those links, which its claims number anew.
+    capacities: IdVec<LinkId, f64>,
 }
 
 impl Component {
@@ -183,7 +207,7 @@ impl Component {
             return Some((self.claims.iter().map(Claim::ceiling).collect(), Vec::new()));
         }
         let unit = self.capacities.iter().copied().fold(0.0, f64::max);
-        let capacities: Vec<f64> = self.capacities.iter().map(|capacity| capacity / unit).collect();
+        let capacities: IdVec<LinkId, f64> = self.capacities.iter().map(|capacity| capacity / unit).collect();
         let scaled = |claim: &Claim| Claim { ceiling_bps: claim.ceiling_bps.map(|c| c / unit), ..claim.clone() };
         let claims: Vec<Claim> = self.claims.iter().map(scaled).collect();
         let mut iterate = Iterate::start(&capacities, &claims)?;
@@ -200,14 +224,15 @@ impl Component {
 }
 
 /// Rates brought back by the last digits that they may be above a capacity or a ceiling.
-fn feasible(rates: Vec<f64>, capacities: &[f64], claims: &[Claim]) -> impl Iterator<Item = f64> {
-    let mut loads = vec![0.0; capacities.len()];
+fn feasible(rates: Vec<f64>, capacities: &IdVec<LinkId, f64>, claims: &[Claim]) -> impl Iterator<Item = f64> {
+    let mut loaded = IdVec::for_each_of(capacities, 0.0);
     for (claim, rate) in claims.iter().zip(&rates) {
-        claim.links.iter().for_each(|(link, share)| loads[*link as usize] += share * rate);
+        loads(claim).for_each(|(link, share)| loaded[link] += share * rate);
     }
-    let room: Vec<f64> = loads.iter().zip(capacities).map(|(load, capacity)| (capacity / load).min(1.0)).collect();
+    let room: IdVec<LinkId, f64> =
+        loaded.iter().zip(capacities).map(|(load, capacity): (&f64, &f64)| (capacity / load).min(1.0)).collect();
     rates.into_iter().zip(claims).map(move |(rate, claim)| {
-        let least = claim.links.iter().map(|(link, _)| room[*link as usize]).fold(1.0, f64::min);
+        let least = loads(claim).map(|(link, _)| room[link]).fold(1.0, f64::min);
         (rate * least).min(claim.ceiling())
     })
 }
@@ -216,8 +241,8 @@ fn feasible(rates: Vec<f64>, capacities: &[f64], claims: &[Claim]) -> impl Itera
 struct Iterate {
     rates: Vec<f64>,
     /// C - A r.
-    slacks: Vec<f64>,
-    prices: Vec<f64>,
+    slacks: IdVec<LinkId, f64>,
+    prices: IdVec<LinkId, f64>,
     /// d - r; infinite without a ceiling.
     rooms: Vec<f64>,
     /// v; 0 without a ceiling.
@@ -227,37 +252,37 @@ struct Iterate {
 /// A change of an [`Iterate`].
 struct Step {
     rates: Vec<f64>,
-    slacks: Vec<f64>,
-    prices: Vec<f64>,
+    slacks: IdVec<LinkId, f64>,
+    prices: IdVec<LinkId, f64>,
     tolls: Vec<f64>,
 }
 
 impl Iterate {
     /// Half the max-min shares, with prices to fit.
-    fn start(capacities: &[f64], claims: &[Claim]) -> Option<Iterate> {
+    fn start(capacities: &IdVec<LinkId, f64>, claims: &[Claim]) -> Option<Iterate> {
         let rates: Vec<f64> = max_min(capacities, claims).ok()?.into_iter().map(|rate| rate / 2.0).collect();
-        let mut slacks = capacities.to_vec();
+        let mut slacks = capacities.clone();
         for (claim, rate) in claims.iter().zip(&rates) {
-            claim.links.iter().for_each(|(link, share)| slacks[*link as usize] -= share * rate);
+            loads(claim).for_each(|(link, share)| slacks[link] -= share * rate);
         }
         let rooms: Vec<f64> = claims.iter().zip(&rates).map(|(claim, rate)| claim.ceiling() - rate).collect();
         let bounds = slacks.len() + rooms.iter().filter(|room| room.is_finite()).count();
         let product = claims.len() as f64 / bounds as f64;
         let prices = slacks.iter().map(|slack| product / slack).collect();
         let tolls = rooms.iter().map(|room| product / room).collect();
-        let positive = rates.iter().chain(&slacks).chain(&rooms).all(|value| *value > 0.0);
+        let positive = rates.iter().chain(slacks.iter()).chain(&rooms).all(|value| *value > 0.0);
         positive.then_some(Iterate { rates, slacks, prices, rooms, tolls })
     }
 
     /// Prices times slacks: their sum, and their number.
     fn gap(&self) -> (f64, f64) {
         let ceilings = self.tolls.iter().zip(&self.rooms).filter(|(_, room)| room.is_finite());
-        let products = self.prices.iter().zip(&self.slacks).chain(ceilings);
+        let products = self.prices.iter().zip(self.slacks.iter()).chain(ceilings);
         products.fold((0.0, 0.0), |(sum, count), (price, slack)| (sum + price * slack, count + 1.0))
     }
 
     fn is_optimal(&self, claims: &[Claim]) -> bool {
-        let cost = |flow: usize| claims[flow].links.iter().map(|(link, share)| share * self.prices[*link as usize]);
+        let cost = |flow: usize| loads(&claims[flow]).map(|(link, share)| share * self.prices[link]);
         let off = |flow: usize| (self.rates[flow] * (self.tolls[flow] + cost(flow).sum::<f64>()) - 1.0).abs();
         self.gap().0 <= GAP * claims.len() as f64 && (0..claims.len()).all(|flow| off(flow) <= RESIDUAL)
     }
@@ -267,12 +292,12 @@ impl Iterate {
         let stiffness: Vec<f64> =
             (0..claims.len()).map(|f| self.rates[f].powi(-2) + self.tolls[f] / self.rooms[f]).collect();
         matrix.clear();
-        for (row, (slack, price)) in self.slacks.iter().zip(&self.prices).enumerate() {
+        for (row, (slack, price)) in self.slacks.iter().zip(self.prices.iter()).enumerate() {
             matrix.add(row, row, slack / price);
         }
         for (claim, h) in claims.iter().zip(&stiffness) {
-            for (at, (i, a)) in claim.links.iter().enumerate() {
-                claim.links[at..].iter().for_each(|(j, b)| matrix.add(*i as usize, *j as usize, a * b / h));
+            for (at, (i, a)) in loads(claim).enumerate() {
+                loads(claim).skip(at).for_each(|(j, b)| matrix.add(i.position(), j.position(), a * b / h));
             }
         }
         matrix.factor();
@@ -287,24 +312,24 @@ impl Iterate {
 
     /// The step that aims at products of `t`.
     fn step(&self, claims: &[Claim], stiffness: &[f64], matrix: &Symmetric, t: f64) -> Step {
-        let pull = |flow: usize, prices: &dyn Fn(usize) -> f64| -> f64 {
-            claims[flow].links.iter().map(|(link, share)| share * prices(*link as usize)).sum()
+        let pull = |flow: usize, prices: &dyn Fn(LinkId) -> f64| -> f64 {
+            loads(&claims[flow]).map(|(link, share)| share * prices(link)).sum()
         };
         let force = |f: usize| 1.0 / self.rates[f] - pull(f, &|link| t / self.slacks[link]) - t / self.rooms[f];
         let forces: Vec<f64> = (0..claims.len()).map(force).collect();
-        let mut y = vec![0.0; self.slacks.len()];
+        let mut y = IdVec::for_each_of(&self.slacks, 0.0);
         for (flow, claim) in claims.iter().enumerate() {
             let move_alone = forces[flow] / stiffness[flow];
-            claim.links.iter().for_each(|(link, share)| y[*link as usize] += share * move_alone);
+            loads(claim).for_each(|(link, share)| y[link] += share * move_alone);
         }
         matrix.solve(&mut y);
         let rates: Vec<f64> =
             (0..claims.len()).map(|f| (forces[f] - pull(f, &|link| y[link])) / stiffness[f]).collect();
-        let links = 0..self.slacks.len();
+        let links = || self.slacks.ids();
         let toll = |f: usize| (t + self.tolls[f] * rates[f]) / self.rooms[f] - self.tolls[f];
         Step {
-            slacks: links.clone().map(|l| -self.slacks[l] / self.prices[l] * y[l]).collect(),
-            prices: links.map(|l| t / self.slacks[l] + y[l] - self.prices[l]).collect(),
+            slacks: links().map(|l| -self.slacks[l] / self.prices[l] * y[l]).collect(),
+            prices: links().map(|l| t / self.slacks[l] + y[l] - self.prices[l]).collect(),
             tolls: (0..claims.len()).map(toll).collect(),
             rates,
         }
@@ -328,8 +353,8 @@ impl Iterate {
         };
         Iterate {
             rates: plus(&self.rates, &step.rates, forth),
-            slacks: plus(&self.slacks, &step.slacks, forth),
-            prices: plus(&self.prices, &step.prices, up),
+            slacks: plus(&self.slacks, &step.slacks, forth).into(),
+            prices: plus(&self.prices, &step.prices, up).into(),
             rooms: plus(&self.rooms, &step.rates, -forth),
             tolls: plus(&self.tolls, &step.tolls, up),
         }

@@ -144,6 +144,15 @@ fn a_permutation_over_a_fat_tree_is_solved() {
     assert!(is_max_min(&capacities, &claims, &max_min(&capacities, &claims).unwrap(), 1e-12));
 }
 
+/// The flows on each link, and how much of each flow.
+fn members(links: usize, claims: &[Claim]) -> Vec<Vec<(u32, f64)>> {
+    let mut members = vec![Vec::new(); links];
+    for (flow, claim) in (0..).zip(claims) {
+        claim.links.iter().for_each(|(link, share)| members[*link as usize].push((flow, *share)));
+    }
+    members
+}
+
 fn loads(links: usize, claims: &[Claim], rates: &[f64]) -> Vec<f64> {
     let on = |flows: &Vec<(u32, f64)>| flows.iter().map(|(flow, share)| share * rates[*flow as usize]).sum();
     members(links, claims).iter().map(on).collect()
