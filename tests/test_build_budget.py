@@ -23,8 +23,9 @@ MOST_CRATES = 57
 # PowerTCP, Swift and packets that overtake each other, 52,000 before NSCC and DRILL, 52,500 before
 # runs without packets, 53,500 before messages took memory only while they last, 54,000 before PCN,
 # PINT, credit, and headers of IPv4, TCP and UDP in the place of a library, 56,500 before senders
-# and network were parts of the engine that answer.
-MOST_OPTIMISED_LINES = 58_000
+# and network were parts of the engine that answer, 58,000 before a port's five kinds had one door
+# and `conform` held senders against a port whose messages are missing.
+MOST_OPTIMISED_LINES = 58_500
 MOST_PACKAGES = 30
 
 
