@@ -92,3 +92,34 @@ def test_it_is_served_to_this_machine_alone() -> None:
                 assert other.connect_ex(("127.0.0.2", port)) != 0
         finally:
             server.terminate()
+
+
+SIGNAL_WITHIN_A_REQUEST = """
+import os, signal, socketserver, sys, time
+from qcnlab.cli.program import main
+
+def process_request(self, request, address):
+    try:
+        os.kill(os.getpid(), signal.{name})
+        time.sleep(0.5)
+    except BaseException as error:
+        raise RuntimeError("release unlocked lock") from error
+
+socketserver.ThreadingMixIn.process_request = process_request
+main(["lab", "--serve", "--no-open"])
+"""
+
+
+@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGINT", 130)])
+def test_a_signal_while_a_request_is_served_ends_it(name: str, code: int) -> None:
+    command = [sys.executable, "-c", SIGNAL_WITHIN_A_REQUEST.replace("{name}", name)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as server:
+        try:
+            assert server.stdout is not None
+            address = server.stdout.readline().strip()
+            with pytest.raises(OSError):
+                urllib.request.urlopen(address, timeout=5)
+            assert server.wait(5) == code
+        finally:
+            server.kill()

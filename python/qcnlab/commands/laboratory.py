@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import sys
+import threading
+import time
 import webbrowser
 from pathlib import Path
 from typing import Annotated
@@ -142,5 +144,12 @@ def _serve(begin: str, opens: bool) -> None:
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        _open(f"http://127.0.0.1:{server.server_port}/" + (f"#{begin}" if begin else ""), opens)
-        server.serve_forever()
+        # Signals become exceptions in the main thread. While a request is served there, what starts
+        # its thread can turn them into another one, which the server prints before it goes on.
+        threading.Thread(target=server.serve_forever, args=(0.1,), daemon=True).start()
+        try:
+            _open(f"http://127.0.0.1:{server.server_port}/" + (f"#{begin}" if begin else ""), opens)
+            while True:
+                time.sleep(3600)
+        finally:
+            server.shutdown()
