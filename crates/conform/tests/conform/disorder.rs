@@ -98,6 +98,21 @@ fn a_frame_that_was_sent_twice_counts_twice() {
     assert_eq!((&report["verdict"], &report["loss"]["repeated_frames"]), (&"breaks the law".into(), &0.into()));
 }
 
+/// A frame of 1500 octets takes 1200 ns. Two stamps that may each be off by 20 ns can put two of them 1160 ns apart, and such
+/// that may be off by 200 ns put them 800 ns apart.
+#[test]
+fn stamps_that_may_be_off_decide_what_is_there_twice() {
+    let file = captured("off", &shipped(HOTSPOT, &SHORT), "*");
+    for (stamps, later, once) in [(20, 1155, true), (20, 1165, false), (200, 795, true), (200, 805, false)] {
+        let twice = changed(&file, "off-twice", |frames| doubled(frames, 50, Span::from_ns(later)));
+        let mut options = ConformOptions::new("DECK001");
+        options.tolerances.stamps = Span::from_ns(stamps);
+        let repeated = rp(&twice, &options)["loss"]["repeated_frames"].as_u64().unwrap();
+        assert_eq!(repeated > 200, once, "{stamps} ns, {later} ns later: {repeated}");
+        assert!(once || repeated == 0, "{stamps} ns, {later} ns later: {repeated}");
+    }
+}
+
 #[test]
 fn frames_are_judged_in_the_order_of_their_stamps() {
     for plant in [None, Some(Plant::W(0.5)), Some(Plant::AiRate(6.0))] {
