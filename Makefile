@@ -14,13 +14,17 @@ ELSEWHERE := aarch64-apple-darwin x86_64-pc-windows-msvc
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-long test-all extras test-browser validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth bench-lab bench-sweeps bench-start bench-live bench-live-decks bench-live-limiters gate bless release-check check-elsewhere fuzz fuzz-live mutants unseen-values new-scheme docs gallery site lab lint wheel wheel-test wheel-here audit clean
+.PHONY: help demo edit test test-long test-all extras test-browser validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth bench-lab bench-sweeps bench-start bench-live bench-live-decks bench-live-limiters gate bless release-check check-elsewhere fuzz fuzz-live mutants unseen-values new-scheme docs gallery site lab lint wheel wheel-test wheel-here audit clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
 
 demo: $(CORE) ## run the QCN and ECM demonstration; writes runs/demo with report.html
 	@$(BIN)/python -m qcnlab demo $(ARGS)
+
+edit: $(VENV)/.run ## build after an edit of a scheme, in seconds: target/edit keeps what stays (the first time takes a minute)
+	@CARGO_INCREMENTAL=1 CARGO_TARGET_DIR=target/edit VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --uv --release --quiet
+	@touch $(CORE)
 
 test: $(CORE) $(VENV)/.tools ## run the tests that one waits for, and the quick rows of the validation book (5 minutes on 2 cores)
 	cargo test --release --tests
