@@ -26,7 +26,7 @@ edit: $(VENV)/.run ## build after an edit of a scheme, in seconds: target/edit k
 	@CARGO_INCREMENTAL=1 CARGO_TARGET_DIR=target/edit VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --uv --release --quiet
 	@touch $(CORE)
 
-test: $(CORE) $(VENV)/.tools ## run the tests that one waits for, and the quick rows of the validation book (5 minutes on 2 cores)
+test: $(CORE) $(VENV)/.tools ## run the tests that one waits for, and the quick rows of the validation book (7 minutes on 2 cores)
 	cargo test --release --tests
 	$(PYTEST) -m "not long"
 	$(BIN)/python -m qcnlab validate --quick
@@ -35,10 +35,7 @@ test-long: $(CORE) $(VENV)/.tools ## run the tests that `make test` leaves out b
 	cargo test --release --tests -- --ignored
 	$(PYTEST) -m long
 
-test-all: $(CORE) $(VENV)/.tools ## run all tests, as CI does
-	cargo test --release --tests -- --include-ignored
-	$(PYTEST)
-	$(BIN)/python -m qcnlab validate --quick
+test-all: test test-long ## run all tests, as CI does
 
 test-browser: $(CORE) $(VENV)/.tools ## open reports and the laboratory in Chromium (skips where there is none); pictures in target/screenshots
 	@command -v npm >/dev/null || { echo "skipped: npm is missing (Node.js 20 or newer)" >&2; exit 0; }; \
