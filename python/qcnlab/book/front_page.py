@@ -36,9 +36,9 @@ then what does not hold and why.
 
 `qcnlab validate 1.5` runs one row and explains it. `make validate` runs all rows and writes these
 pages. The rows themselves are data, in `book/`. The verdicts alone, `qcnlab validate`, should
-take about an hour of CPU time: reckoned from one replication of each kind of case, never timed as a
-whole. A run that is stopped goes on where it was: `runs/book` keeps finished cases by scenario, seed,
-replications and core."""
+take about an hour of CPU time: reckoned from one replication of each kind of case, never timed as
+a whole. A run that is stopped goes on where it was: `runs/book` keeps finished cases by scenario,
+seed, replications and core."""
 WRITTEN_AFTER = """\
 **We wrote these rules after we had seen an earlier set of results.** The rules before them
 asked for too much: a printed run had to lie between the quartiles of ours, which a perfect
