@@ -60,26 +60,21 @@ def _schemes() -> str:
     """Return a table for each generation, oldest first."""
     header = ("scheme", "title", "status", "hears", "source")
     parts = []
-    for name, schemes in generations(catalogue.schemes()).items():
+    for heading, schemes in generations(catalogue.schemes()).items():
         rows = [
-            (
-                entry.name,
-                entry.title,
-                entry.status,
-                _all(entry.hears),
-                entry.source,
-            )
+            (entry.name, entry.title, entry.status, _all(entry.hears), entry.source)
             for entry in schemes
         ]
-        parts.append(f"{bold(name[:1].upper() + name[1:])}\n\n{table(header, rows, left=5)}")
+        parts.append(f"{bold(heading)}\n\n{table(header, rows, left=5)}")
     return "\n\n".join([*parts, SCHEMES])
 
 
 def generations(schemes: Iterable[Scheme]) -> dict[str, list[Scheme]]:
-    """Return schemes by their generation, in the order of the first of each."""
+    """Return schemes by their generation as a heading, in the order of the first of each."""
     groups: dict[str, list[Scheme]] = {}
     for entry in schemes:
-        groups.setdefault(entry.generation, []).append(entry)
+        heading = entry.generation[:1].upper() + entry.generation[1:]
+        groups.setdefault(heading, []).append(entry)
     return groups
 
 

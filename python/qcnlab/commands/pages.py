@@ -84,10 +84,10 @@ def _draw(result: Result, path: Path, plots: Any) -> Path:
 
 def _index(schemes: Sequence[Scheme]) -> str:
     tables = []
-    for name, entries in generations(schemes).items():
+    for heading, entries in generations(schemes).items():
         tables += [
             "",
-            f"## {name[:1].upper()}{name[1:]}",
+            f"## {heading}",
             "",
             "| scheme | title | source | status |",
             "|---|---|---|---|",
