@@ -114,3 +114,60 @@ impl HeardAtSenders {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use qcnlab_wire::{QuantizedFb, QueueUnits};
+
+    /// Two samples for each message that was seen to be missing, and two more, are excused; not one beyond.
+    #[test]
+    fn senders_that_slowed_down_excuse_about_as_many_samples() {
+        let tell = SendersTell { slowed: 3, obey: true, never_slowed: false };
+        assert!(tell.excuse(10, 50, 1).unwrap().contains("10 samples without a message"));
+        assert_eq!(tell.excuse(11, 50, 1), None);
+        assert!(tell.excuse(8, 50, 0).is_some() && tell.excuse(9, 50, 0).is_none());
+        // A message that was heard alone tells by itself.
+        let silent = SendersTell { slowed: 0, ..tell };
+        assert!(silent.excuse(4, 50, 1).is_some() && silent.excuse(5, 50, 1).is_none());
+    }
+
+    /// Where no message was seen to be missing, a sender that obeys the law convicts the port; without one, one in four is open.
+    #[test]
+    fn one_in_four_is_open_where_no_sender_tells() {
+        let obeys = SendersTell { slowed: 0, obey: true, never_slowed: false };
+        assert_eq!(obeys.excuse(1, 50, 0), None);
+        let nobody = SendersTell { obey: false, ..obeys };
+        assert!(nobody.excuse(1, 4, 0).unwrap().contains("1 sample without a message"));
+        assert!(nobody.excuse(5, 20, 0).is_some() && nobody.excuse(6, 20, 0).is_none());
+    }
+
+    /// Of messages at 100, 200 and 300 the first was sent and heard, the second sent alone, the third heard alone.
+    #[test]
+    fn what_was_heard_and_not_sent_is_counted_for_its_point() {
+        let cnm = |fb: u8, point: u8| Cnm {
+            version: 0,
+            reserved: 0,
+            quantized_fb: QuantizedFb::new(fb).unwrap(),
+            cpid: Cpid([0, 0, 0, 0, 0, 0, 0, point]),
+            q_offset: QueueUnits(1),
+            q_delta: QueueUnits(2),
+            priority: 3,
+            priority_reserved: 0,
+            destination: MacAddress([2; 6]),
+            msdu: &[8, 0],
+        };
+        let mut heard = HeardAtSenders::default();
+        for (stamp, fb, point, received) in
+            [(100, 1, 1, false), (150, 1, 1, true), (200, 2, 1, false), (300, 3, 2, true), (400, 4, 2, true)]
+        {
+            heard.take(stamp, &cnm(fb, point), received);
+        }
+        heard.settle(300);
+        assert!(heard.alone.is_empty());
+        heard.settle(301);
+        assert_eq!(heard.alone, BTreeMap::from([(Cpid([0, 0, 0, 0, 0, 0, 0, 2]), 1)]));
+        heard.settle(i64::MAX);
+        assert_eq!(heard.alone.values().sum::<u64>(), 2);
+    }
+}
