@@ -110,18 +110,20 @@ class Judged:
 
 
 def judge(
-    book: Book, results: Mapping[str, Mapping[str, CaseResult]], *, few: bool = False
+    book: Book,
+    results: Mapping[str, Mapping[str, CaseResult]],
+    *,
+    few: bool | Sequence[bool] = False,
 ) -> list[Judged]:
     """Judge every row of `book` by the results of its cases.
 
-    `few`: from too few runs for a verdict, to compare laws or readings; the median of the runs
-    stands for the true one, and a printed number asks for no least number of runs.
+    `few`, of all rows or of each in their order: from too few runs for a verdict, to compare laws
+    or readings; the median of the runs stands for the true one, and a printed number asks for no
+    least number of runs.
     """
-    return [
-        _row(row, results[chapter.name], few=few)
-        for chapter in book.chapters
-        for row in chapter.rows
-    ]
+    rows = [(row, results[chapter.name]) for chapter in book.chapters for row in chapter.rows]
+    each = [few] * len(rows) if isinstance(few, bool) else few
+    return [_row(row, of, few=its) for (row, of), its in zip(rows, each, strict=True)]
 
 
 def judge_same(book: Book, results: Mapping[str, Mapping[str, CaseResult]]) -> list[Judged]:

@@ -197,14 +197,16 @@ class Judge:
         self.runs += count
         took *= self._workers
         self._timed = (self._timed[0] + simulated, self._timed[1] + took)
-        by_medians, as_the_book = (judge(made, results, few=few) for few in (True, False))
-        judged = iter(zip(by_medians, as_the_book, strict=True))
+        whole = [
+            self._whole(chapters[name], row, replications)
+            for (name, _), rows in parts.items()
+            for row in rows
+        ]
+        judged = iter(judge(made, results, few=[not each for each in whole]))
         with self._journal.open("a", encoding="utf-8") as journal:
             for (name, chosen), rows in parts.items():
                 for row in rows:
-                    few, whole = next(judged)
-                    as_there = self._whole(chapters[name], row, replications)
-                    verdicts = tuple((whole if as_there else few).verdicts)
+                    verdicts = tuple(next(judged).verdicts)
                     key = self._key(chapters[name], row, chosen, replications)
                     self._known[key] = verdicts
                     line = {"key": key, "row": row.id, "verdicts": verdicts}
