@@ -721,3 +721,11 @@ def test_a_file_that_ends_in_a_text_says_where(cli: CommandLine) -> None:
     put(cli, json.dumps(SMALL, indent=1)[:300])
     told = refused(cli)
     assert re.fullmatch(r"config_db\.json, line \d+: no JSON: \w+ string starting at '.*", told)
+
+
+def test_half_of_a_text_must_be_lines_of_a_configuration() -> None:
+    prints = "RPG_AI_RATE_P1 5\nRPG_HAI_RATE_P1 50\n"
+    said = "It is what the card said\nand this we made of it.\n"
+    assert adapters.kind(prints + said) == "mlxconfig"
+    assert adapters.kind(prints + "More of it\n" + said) is None
+    assert adapters.kind(prints + "\n \n\n") == "mlxconfig"
