@@ -219,6 +219,14 @@ fn without_the_frames_that_come_nothing_is_decided() {
     );
 }
 
+/// A port conforms by all of its CNMs, and both it and others have more than `least`.
+fn conforms_by_its_own(report: &Value, port: &str, cpid: &str, least: u64) {
+    let found = (&report["verdict"], &report["cpid"]);
+    assert_eq!(found, (&"conforms".into(), &cpid.into()), "{port}: {}", report["why"]);
+    let count = |key: &str| report[key].as_u64().unwrap();
+    assert!(count("checked_cnms") == count("cnms") && count("cnms") > least && count("other_cnms") > least, "{report}");
+}
+
 /// Two hot ports of one bridge, in a capture that does not say which port sampled: all CNMs come from one address, and each
 /// port is judged by those that quote its frames. One with a CPID of the other port is a breach still.
 #[test]
@@ -238,14 +246,7 @@ fn of_two_ports_of_a_bridge_each_is_judged_by_its_own_messages() {
         let mut options = at_2500_ns();
         options.interface = Some(port.to_owned());
         let report = cp(&silent, &options);
-        assert_eq!(
-            (&report["verdict"], &report["cpid"]),
-            (&"conforms".into(), &cpid.into()),
-            "{port}: {}",
-            report["why"]
-        );
-        let count = |key: &str| report[key].as_u64().unwrap();
-        assert!(count("checked_cnms") == count("cnms") && count("cnms") > 20 && count("other_cnms") > 20, "{report}");
+        conforms_by_its_own(&report, port, cpid, 20);
         let report = cp(&wrong, &options);
         if report["verdict"] == "breaks the law" {
             broken += 1;
@@ -266,15 +267,7 @@ fn of_two_bridges_each_port_is_judged_by_its_own_messages() {
         let mut options = at_2500_ns();
         options.interface = Some(port.to_owned());
         let report = cp(&silent, &options);
-        assert_eq!(
-            (&report["verdict"], &report["cpid"]),
-            (&"conforms".into(), &cpid.into()),
-            "{port}: {}",
-            report["why"]
-        );
-        let count = |key: &str| report[key].as_u64().unwrap();
-        println!("{port}: {} {} {}", count("checked_cnms"), count("cnms"), count("other_cnms"));
-        assert!(count("checked_cnms") == count("cnms") && count("cnms") > 10 && count("other_cnms") > 10, "{report}");
+        conforms_by_its_own(&report, port, cpid, 10);
         // The last octet of its own CPID is another port's: a breach of this port alone.
         let mut own: Vec<Vec<u8>> = Vec::new();
         let wrong = without_comments(&file, "two-bridges-wrong", |octets| {
