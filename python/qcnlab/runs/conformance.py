@@ -74,7 +74,9 @@ class Interval(Record):
     frames: int
     octets: float
     allowed_least: float
+    """Octets that the law lets it send in that time, at least."""
     allowed_most: float
+    """The same at most."""
     late_frames: int
     within: bool
 
@@ -129,7 +131,7 @@ class JudgedField(Record):
 
 @dataclass(frozen=True, slots=True)
 class Sample(Record):
-    """A CNM, the frame that it samples, and what the law has there."""
+    """A CNM, the frame that it samples, and what the law has there; queues and intervals in octets."""
 
     cnm_frame: int
     time_s: float
