@@ -131,7 +131,7 @@ class JudgedField(Record):
 
 @dataclass(frozen=True, slots=True)
 class Sample(Record):
-    """A CNM, the frame that it samples, and what the law has there; queues and intervals in octets."""
+    """A CNM, the frame that it samples, and what the law has there; queues, intervals in octets."""
 
     cnm_frame: int
     time_s: float
