@@ -66,6 +66,15 @@ fn the_worst_run_by_hand() {
     }
 }
 
+/// A cell less than the worst run takes is less than the blocking frame: what is below the threshold has to hold the rest.
+#[test]
+fn the_blocking_frame_may_be_far_longer_than_the_others() {
+    let longest = Bytes::new(65);
+    let link = PausedLink { delay: Span::ZERO, longest, blocking: Bytes::new(9145), ..LINK };
+    assert!(Worst::of(&link).takes() + longest < link.blocking);
+    holds(&link);
+}
+
 fn links() -> impl Strategy<Value = PausedLink> {
     let rates = prop::sample::select(vec![1_u64, 10, 25, 40, 50, 100, 200, 400, 800]);
     let cells = prop::sample::select(vec![1_u64, 80, 96, 144, 192, 208, 254, 256]);

@@ -86,11 +86,12 @@ impl Worst {
     pub fn toml(&self, headroom: Bytes, memory: Memory) -> String {
         let PausedLink { rate, delay, latency, reaction, longest, blocking, overhead, cell, .. } = self.link;
         let on_wire = |frame: Bytes| rate.time_for_rounded_up(frame + overhead).ps();
-        // The frames before the one that crosses the threshold: one fills an input memory up to it. In a shared buffer
-        // others fill a reserve before, which is large enough for the blocking frame.
+        // The frames before the one that crosses the threshold. In an input memory they fill what is below the threshold,
+        // in a shared buffer a reserve and one frame more; either is large enough for the blocking frame.
         let (first, other) = (self.link.takes(longest).get(), self.link.takes(blocking).get());
-        let reserved = if memory == Memory::Shared { other.div_ceil(first) } else { 0 };
-        let before = reserved + 1;
+        let reserved = other.div_ceil(first);
+        let below = blocking.get().div_ceil(longest.get());
+        let before = if memory == Memory::Shared { reserved + 1 } else { below };
         let mut flows = vec![("crossing".to_owned(), longest, before + 1)];
         let filling = self.filling.iter().zip(1..);
         flows.extend(filling.map(|(frame, number): (_, u32)| (format!("filling{number}"), *frame, 1)));
@@ -142,8 +143,9 @@ latency = "{latency}"
         );
         let threshold = match memory {
             Memory::Input => {
-                put(&mut text, format_args!("input_memory = \"{}\"\n", exact(longest + headroom)));
-                format!("high = \"{}\"\n", exact(longest))
+                let high = Bytes::new(below * longest.get());
+                put(&mut text, format_args!("input_memory = \"{}\"\n", exact(high + headroom)));
+                format!("high = \"{}\"\n", exact(high))
             }
             Memory::Shared => {
                 // One frame is an octet below what is free, two are above it.
