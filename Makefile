@@ -4,6 +4,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 CORE   := python/qcnlab/_core.abi3.so
+# Byte code is kept, whatever the environment says: without it each process compiles all that it imports, which doubles
+# the time that a command takes to start, and that Python's tests take to be collected.
+unexport PYTHONDONTWRITEBYTECODE
 # A file's tests run in one process, in the order that `tests/conftest.py` gives the files.
 PYTEST := $(BIN)/python -m pytest -n logical --dist loadfile --no-loadscope-reorder
 # Folders are listed too, so that a removed file is noticed.
@@ -27,12 +30,12 @@ edit: $(VENV)/.run ## build after an edit of a scheme, in seconds: target/edit k
 	@touch $(CORE)
 
 test: $(CORE) $(VENV)/.tools ## run the tests that one waits for, and the quick rows of the validation book (7 minutes on 2 cores)
-	cargo test --release --tests
+	$(BIN)/python tests/run_rust.py
 	$(PYTEST) -m "not long"
 	$(BIN)/python -m qcnlab validate --quick
 
 test-long: $(CORE) $(VENV)/.tools ## run the tests that `make test` leaves out because they take long
-	cargo test --release --tests -- --ignored
+	$(BIN)/python tests/run_rust.py --ignored
 	$(PYTEST) -m long
 
 test-all: test test-long ## run all tests, as CI does

@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import tomllib
-from contextlib import chdir, redirect_stderr, redirect_stdout
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -22,7 +22,7 @@ from qcnlab.cli.commands import COMMANDS, loaded
 from qcnlab.cli.program import ENDING_SIGNALS, main
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Iterator, Sequence
 
 # What is collected stays to the end, so nothing of it is worth looking for: a third of the
 # time of collection is that, and as much of each look for garbage later.
@@ -56,6 +56,50 @@ def of_list(node: str) -> str | None:
     inside = node.removeprefix("tests/")
     wholes = (inside, inside.partition("[")[0], inside.partition("::")[0])
     return next((name for name in wholes if name in LONG), None)
+
+
+# A test that takes longer has failed, s; on a busy machine the slowest that is not long takes a
+# minute, and the first of the recipes builds all crates.
+LIMIT_S, LONG_LIMIT_S = 300.0, 1800.0
+
+
+@contextmanager
+def limited(name: str, limit_s: float) -> Iterator[None]:
+    """Fail what takes too long, where it stands: a child that never ends sets no limit itself."""
+
+    def late(number: int, frame: object) -> None:
+        pytest.fail(f"{name} had not ended after {limit_s:g} s")
+
+    before = signal.signal(signal.SIGALRM, late)
+    left_s, _ = signal.setitimer(signal.ITIMER_REAL, limit_s)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, left_s)
+        signal.signal(signal.SIGALRM, before)
+
+
+def of_item(item: pytest.Item) -> tuple[str, float]:
+    """Return the name of a test, and how long each of its phases may take, s."""
+    return item.nodeid, LIMIT_S if item.get_closest_marker("long") is None else LONG_LIMIT_S
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
+    with limited(*of_item(item)):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    with limited(*of_item(item)):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
+    with limited(*of_item(item)):
+        return (yield)
 
 
 # The node ids of what pytest has collected, before `-k` and `-m` leave some out.

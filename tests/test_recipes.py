@@ -279,7 +279,13 @@ def copy(tmp_path: Path) -> Path:
 
 def faults(root: Path, word: str) -> str:
     """Return what the checks that a recipe names say of the tree: those about `word` and all."""
-    environment = {**os.environ, "PYTHONPATH": str(root / "python"), "COVERAGE_PROCESS_START": ""}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(root / "python"),
+        "COVERAGE_PROCESS_START": "",
+        # A file that changes twice in a second, and not in length, has the byte code of the first.
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     program = [sys.executable, "-m"]
     tests = [*program, "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "-k"]
     chosen = f"{word} or test_the_list or test_each or test_every"
