@@ -98,6 +98,36 @@ fn completion_times_are_those_of_the_last_octet_in_order() {
     assert_eq!(metric(&outcome, "unfinished"), 0.0);
 }
 
+/// Flows of a frame, which takes 1.2 us on each of two links of 1 us: 4.4 us. The second starts 3 us after its host has the
+/// first, at 7.4 us; the third when its host has heard of the first: an acknowledgement of 64 octets takes 51.2 ns a link, and
+/// 2 us, so at 6502.4 ns. It is there at 10,902.4 ns, and the second waits behind it at host 1's port, until 12,102.4 ns. The
+/// fourth waits for both, and starts 10 us after the third; unless arrivals stop before, and then the fifth does not start either.
+#[test]
+fn flows_of_a_list_wait_for_others() {
+    let start = INCAST.find("arrivals = \"incast\"").unwrap_or_else(|| panic!("incast"));
+    let end = INCAST.find("frame = ").unwrap_or_else(|| panic!("frame"));
+    let list = "arrivals = \"list\"\ntransport = \"tcp\"\nack_frame = \"64 B\"\nheaders = \"58 B\"\nflows = \"\"\"\n\
+                from,to,size,start,id,after\nhost2,host3,1442 B,0 s,a,\nhost3,host1,1442 B,3 us,b,a\n\
+                host2,host1,1442 B,0 s,c,a\nhost1,host2,1442 B,0 s,d,b c+10us\nhost1,host4,1442 B,0 s,,d\n\"\"\"\n";
+    let text = format!("drain = true\n{}{list}{}", &INCAST[1..start], &INCAST[end..]);
+    for changes in [&[][..], &["stop_arrivals=20.9 us"]] {
+        let outcome = outcome(&text, changes);
+        let done = &outcome.replications[0].done;
+        let flow = |number: usize| (done.flows[number].started.ps(), done.flows[number].finished.ps());
+        assert_eq!(flow(0), (0, 4_400_000));
+        assert_eq!(flow(1), (7_400_000, 12_102_400));
+        assert_eq!(flow(2), (6_502_400, 10_902_400));
+        if changes.is_empty() {
+            assert_eq!(flow(3), (20_902_400, 25_302_400));
+            assert_eq!(done.end, done.flows[4].finished);
+            assert_eq!((metric(&outcome, "never_started"), metric(&outcome, "unfinished")), (0.0, 0.0));
+        } else {
+            assert_eq!(done.end.ps(), 12_102_400);
+            assert_eq!(metric(&outcome, "never_started"), 2.0);
+        }
+    }
+}
+
 #[test]
 fn random_flows_go_over_connections() {
     let start = INCAST.find("arrivals = \"incast\"\ntransport = \"tcp\"").unwrap_or_else(|| panic!("incast"));

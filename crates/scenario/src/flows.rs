@@ -109,7 +109,7 @@ fn entry<'a>(scenario: &'a Scenario, network: &'a Network, number: usize, draw: 
         stagger: traffic.stagger,
         stop: traffic.stop,
         is_stream: matches!(traffic.offered(), Offered::Stream(_)),
-        tells_completion: traffic.queue_pair().is_some(),
+        tells_completion: traffic.transport_headers().is_some(),
         transport: traffic.transport.word(),
         file: traffic.file.as_deref(),
         survey: traffic.survey.as_deref(),

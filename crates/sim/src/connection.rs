@@ -9,7 +9,6 @@ use std::collections::VecDeque;
 /// Both ends of a connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Connection {
-    pub(crate) start: Instant,
     pub(crate) sender: TcpSender,
     pub(crate) receiver: TcpReceiver,
     pub(crate) ack_frame: u16,
@@ -26,7 +25,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(crate) fn new(config: &tcp::Config, total: Option<Bytes>, flow: &FlowPlan, start: Instant) -> Connection {
+    pub(crate) fn new(config: &tcp::Config, total: Option<Bytes>, flow: &FlowPlan) -> Connection {
         let mss = config.mss.get();
         let segments = total.map(|total| u32::try_from(total.get().div_ceil(mss)).unwrap_or(u32::MAX - 1));
         let last = total.map_or(mss, |total| match total.get() % mss {
@@ -34,7 +33,6 @@ impl Connection {
             rest => rest,
         });
         Connection {
-            start,
             sender: TcpSender::new(config, segments, Bytes::new(last)),
             receiver: TcpReceiver::new(config),
             ack_frame: config.ack_frame.get() as u16,
@@ -113,7 +111,7 @@ mod tests {
             rate_step: None,
             burst: None,
         };
-        Connection::new(&config, None, &flow, Instant::ZERO)
+        Connection::new(&config, None, &flow)
     }
 
     /// Two segments are handed over. Room for just both takes both, an octet less the first alone.

@@ -487,7 +487,7 @@ impl Process {
 }
 
 /// A flow that starts when others have completed, and its [`FlowPlan::start`] has passed since then. Its traffic and theirs
-/// are [`Traffic::Roce`].
+/// are [`Traffic::Roce`] or [`Traffic::Tcp`], with an end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DependencyPlan {
     /// The flow that waits.
@@ -509,7 +509,7 @@ pub struct WaitDelays {
     pub not_before: Instant,
 }
 
-/// Where a message has to be complete.
+/// Where a message, or what a connection carries, has to be complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompletesAt {
     /// At the receiver: its last octet has come.

@@ -42,7 +42,7 @@ impl Source {
                 Source::Constant { clock: FrameClock::new(flow.frame, *rate), next: start, waiting: 0 }
             }
             Traffic::Fed => Source::Fed { waiting: 0 },
-            Traffic::Tcp { config, total } => Source::Tcp(Box::new(Connection::new(config, *total, flow, start))),
+            Traffic::Tcp { config, total } => Source::Tcp(Box::new(Connection::new(config, *total, flow))),
             Traffic::Roce { config, total } => Source::Roce(Box::new(QueuePair::new(config, *total, start))),
             Traffic::Replayed => Source::Replayed(Box::default()),
         }

@@ -1,10 +1,11 @@
-//! Queue pairs that wait for others to complete.
+//! Queue pairs and connections that wait for others to complete.
 
 mod net;
 
 use net::Net;
 use qcnlab_sim::CompletesAt::{Receiver, Sender};
 use qcnlab_sim::roce::QpRecovery;
+use qcnlab_sim::tcp::{self, Flavour};
 use qcnlab_sim::{CompletesAt, DependencyPlan, Ending, Events, Finished, PauseStorm, Traffic, WaitDelays, testing};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
@@ -92,6 +93,42 @@ fn each_starts_when_its_sender_knows_that_the_others_are_complete() {
         assert_eq!(started(&done), [0, 112_224, 333_184, 445_408]);
         assert_eq!(received(&done), [112_224, 224_928, 445_408, 558_112]);
         assert_eq!((done.ending, tenths(done.end)), (Ending::Drained, 579_072));
+    }
+}
+
+/// The same over TCP: segments of 1000 octets with 48 of headers, all ten in the first window, each acknowledged with 60
+/// octets. So frames and times are the same; but a connection is over, and the run drained, when its last octet is there.
+/// With a delay the tenth segment, the second of a pair, is acknowledged at once, and nothing changes. With nine segments the
+/// last is the first of a pair: the sender knows after the delay.
+#[test]
+fn connections_wait_as_queue_pairs_do() {
+    let over = |octets: u64, delayed_ack: Span, events: Events| {
+        let mut net = chain();
+        let config = tcp::Config {
+            mss: Bytes::new(1000),
+            headers: Bytes::new(48),
+            ack_frame: Bytes::new(60),
+            initial_window: 10,
+            delayed_ack,
+            ..testing::connection(Flavour::NewReno)
+        };
+        for flow in 0..net.plan.flows.len() {
+            net.plan.flows[flow].traffic = Traffic::Tcp { config: config.into(), total: Some(Bytes::new(octets)) };
+        }
+        net.plan.events = events;
+        net.run()
+    };
+    let finished = |done: &Finished| done.flows.iter().map(|flow| tenths(flow.finished)).collect::<Vec<_>>();
+    for events in [Events::WhereNeeded, Events::Everywhere] {
+        for delayed_ack in [Span::ZERO, Span::from_us(50)] {
+            let done = over(10_000, delayed_ack, events);
+            assert_eq!(started(&done), [0, 112_224, 333_184, 445_408], "{events:?} {delayed_ack}");
+            assert_eq!(finished(&done), [112_224, 224_928, 445_408, 558_112]);
+            assert_eq!((done.ending, tenths(done.end)), (Ending::Drained, 558_112));
+        }
+        // 8384 ns less: 10,384 to the last octet; 50,000 and 2096 to its acknowledgement, and 20,000 of delay.
+        let done = over(9000, Span::from_us(50), events);
+        assert_eq!(started(&done)[..3], [0, 103_840, 824_800]);
     }
 }
 

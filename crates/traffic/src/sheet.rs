@@ -171,9 +171,9 @@ pub enum CellFault {
     /// A flow that waits for itself.
     #[error("the flow waits for itself, directly or through others: take one of the ids in the circle out")]
     WaitsForItself,
-    /// A flow that waits, of a transport that cannot say when others have completed.
+    /// A flow that waits, without a transport that says when others have completed.
     #[error(
-        "flows with transport {transport} cannot wait for others, because nothing says when one has completed: use transport roce"
+        "flows with transport {transport} cannot wait for others, because nothing says when one has completed: use transport tcp or roce"
     )]
     CannotWait {
         /// The transport.

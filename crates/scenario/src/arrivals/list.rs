@@ -15,8 +15,8 @@ params! {
     /// Flows that are written out.
     #[derive(Clone, Debug, PartialEq)]
     pub struct FlowList {
-        /// A CSV file with the columns from, to, size, start and, if wanted, class; or such text itself. Over RoCE it may
-        /// have the columns id and after: a flow waits for those whose ids are in after, and starts when they have
+        /// A CSV file with the columns from, to, size, start and, if wanted, class; or such text itself. Over TCP and
+        /// RoCE it may have the columns id and after: a flow waits for those whose ids are in after, and starts when they have
         /// completed and start has passed since then.
         flows: String, "", Range::ANY;
     }

@@ -89,8 +89,7 @@ impl Engine {
         if self.senders.is_pair(flow) {
             self.packet_acknowledged(now, flow, frame.packet());
         } else {
-            self.senders.segments_acknowledged(now, flow, frame.tag());
-            self.send_segments(now, flow);
+            self.segments_acknowledged(now, flow, frame.tag());
         }
     }
 

@@ -112,7 +112,7 @@ impl Engine {
         }
     }
 
-    /// A message is complete at one of its ends: starts the flows that waited for that.
+    /// A message, or what a connection carries, is complete at one of its ends: starts the flows that waited for that.
     #[cold]
     fn flow_completed(&mut self, now: Instant, flow: FlowId, here: CompletesAt) {
         for (flow, start) in self.dependencies.completed(now, flow, here) {
@@ -128,6 +128,7 @@ impl Engine {
         let (ack, completes) = self.senders.segment_received(now, flow, frame.tag(), &mut self.schedule);
         if completes {
             self.recording.finishes(now, flow);
+            self.flow_completed(now, flow, CompletesAt::Receiver);
             self.run_end.close_flow(now);
         }
         if let Some(ack) = ack {
@@ -143,6 +144,14 @@ impl Engine {
         let ack = Frame::new(Parts { path, tag, size, class, hop, flags, limited_by: 0 });
         self.network.count_control_sent(&ack);
         self.forward_reverse(now, ack);
+    }
+
+    /// An acknowledgement of segments reaches the sender.
+    pub(super) fn segments_acknowledged(&mut self, now: Instant, flow: FlowId, number: u32) {
+        if self.senders.segments_acknowledged(now, flow, number) {
+            self.flow_completed(now, flow, CompletesAt::Sender);
+        }
+        self.send_segments(now, flow);
     }
 
     /// Queues the segments that the window of a connection admits, and has them sent.

@@ -49,9 +49,12 @@ impl Senders {
         (ack.map(|number| self.ack(flow, number)), completes)
     }
 
-    /// An acknowledgement reaches the sender.
-    pub(in crate::engine) fn segments_acknowledged(&mut self, now: Instant, flow: FlowId, number: u32) {
-        self.connection(flow).sender.on_ack(now, number);
+    /// An acknowledgement reaches the sender: returns whether all is acknowledged with it.
+    pub(in crate::engine) fn segments_acknowledged(&mut self, now: Instant, flow: FlowId, number: u32) -> bool {
+        let sender = &mut self.connection(flow).sender;
+        let before = sender.finished();
+        sender.on_ack(now, number);
+        sender.finished() && !before
     }
 
     /// A timer of a connection may have expired: returns the acknowledgement that is due then, if one is.

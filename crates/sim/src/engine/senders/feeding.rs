@@ -93,9 +93,8 @@ impl Senders {
                     schedule.set(Event::SourceFrame(flow), *next);
                 }
                 Source::Fed { .. } | Source::Replayed(_) => {}
-                Source::Tcp(connection) => schedule.set(Event::SourceFrame(flow), connection.start),
                 // One that waits for others has no start yet, and so no event.
-                Source::Roce(_) | Source::Planned => schedule.set(Event::SourceFrame(flow), sender.start),
+                Source::Tcp(_) | Source::Roce(_) | Source::Planned => schedule.set(Event::SourceFrame(flow), sender.start),
                 Source::Ended(_) => unreachable!("nothing has ended yet"),
             }
         }
@@ -112,8 +111,8 @@ impl Senders {
         sender.start = start;
         match &mut sender.source {
             Source::Roce(pair) => pair.begin(start),
-            Source::Planned => {}
-            _ => unreachable!("only queue pairs wait"),
+            Source::Tcp(_) | Source::Planned => {}
+            _ => unreachable!("only connections and queue pairs wait"),
         }
         schedule.set(Event::SourceFrame(flow), start);
     }
