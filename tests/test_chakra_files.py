@@ -98,7 +98,7 @@ def refused(here: CommandLine, *words: str, kind: str = "chakra") -> str:
 
 
 def listed(here: CommandLine) -> list[str]:
-    return (here.folder / "made.flows.csv").read_text().splitlines()[2:]
+    return (here.folder / "made.flows.csv").read_text().splitlines()[3:]
 
 
 def own(here: CommandLine, *ranks: list[bytes]) -> tuple[str, ...]:
@@ -128,7 +128,7 @@ def test_a_node_is_read_by_its_field_numbers(tmp_path: Path) -> None:
     file.write_bytes(b"\x05\x0a\x030.1" + bytes([len(said)]) + said)
     only = list(trace.read(file, schema.messages()))
     attributes = {b"comm_size": 1000, b"pg_name": b"7"}
-    assert only == [trace.Node(300, 7, (2, 3, 1), 5, attributes, b"")]
+    assert only == [trace.Node(300, 7, (2, 3, 1), 5, attributes, b"", b"x")]
     assert next(trace.read(file, schema.messages(), control=False)).after == (2, 3)
     for field, value in ((5, "cdcccc3d"), (7, "03"), (13, "03"), (15, "06"), (19, "03000000")):
         kind = {5: 5, 19: 5}.get(field, 0)
@@ -166,6 +166,111 @@ def test_a_ring_takes_as_long_as_its_steps(here: CommandLine) -> None:
     step = (62 * 4158 + 206) * 8 / 100e9 + 2e-6
     last = max(table["start_s"] + table["completion_s"])
     assert 6 * step + 2e-6 < last < 6 * step * 1.016 + 2 * 2.1e-6
+
+
+def test_nodes_of_a_trace_are_a_step_by_hand(here: CommandLine) -> None:
+    """Rank 0 computes for 10 us and sends a packet of 4096 octets; rank 1 takes it and computes.
+
+    The packet has 62 octets of headers: 332.64 ns on each of two links, and 2 us. Its
+    acknowledgement of 66 octets takes 2 x 5.28 ns, and 2 us.
+    """
+    first = [
+        node(7, COMPUTE, (), 10), node(1, 1, (7,)),
+        node(9, SEND, (1,), comm_dst=1, comm_size=4096),
+    ]  # fmt: skip
+    second = [
+        node(4, COMPUTE, (2,), 5), node(2, RECEIVE, comm_src=0, comm_size=4096),
+        node(3, COMPUTE, (), 2),
+    ]  # fmt: skip
+    report = imported(here, *own(here, first, second), *STAR)
+    assert {
+        "from": "the nodes of the traces",
+        "to": "qcnlab step RUN has the times of its nodes",
+    } in (report["mapped"])
+    result = qcnlab.run(qcnlab.load(here.folder / "made.toml"), reps=1, progress=False)
+    steps = result.steps()
+    (told,) = steps.records()
+    there, heard = 10_000_000 + 2_665_280, 10_000_000 + 2_665_280 + 2_010_560
+    assert steps.timelines[0].tasks == [
+        {0: (0, 10_000_000), 1: (there, there + 5_000_000)},
+        {0: (10_000_000, heard), 1: (0, there)},
+        {1: (0, 2_000_000)},
+    ]
+    assert [each["what"] for each in told["tasks"]] == [
+        "compute 10 us at most", "4.1 KB from rank 0 to 1", "compute 2 us"
+    ]  # fmt: skip
+    assert [each["name"] for each in told["tasks"]] == ["name", "name (2)", "name (3)"]
+    assert round(told["iteration_s"] * 1e12) == there + 5_000_000
+    assert told["last_rank"] == 1
+    assert round(told["computing_s"] * 1e12) == 7_000_000
+    assert round(told["exposed_s"] * 1e12) == there - 2_000_000
+    # Rank 0 computes for 10 us of 14.67584, rank 1 for 7 of 17.66528.
+    assert round(told["exposed_mean_s"] * 2e12) == heard - 10_000_000 + there - 2_000_000
+
+
+def drawn_traces(dice: random.Random, ranks: int) -> list[list[bytes]]:
+    """Return traces in which ranks compute, send and add up in some order, that can end."""
+    own: list[list[tuple[int, int, dict[str, Any]]]] = [[] for _ in range(ranks)]
+    for turn in range(14):
+        what = dice.choice([COMPUTE, COMPUTE, SEND, SEND, COLLECTIVE, 1])
+        if what == SEND:
+            source, target = dice.randrange(ranks), dice.randrange(ranks)
+            said = {"comm_size": dice.choice([0, 1, 4096, 9000]), "comm_tag": turn}
+            own[source].append((SEND, 0, {"comm_dst": target, **said}))
+            own[target].append((RECEIVE, 0, {"comm_src": source, **said}))
+        elif what == COLLECTIVE:
+            kind, group = dice.choice([0, 2, 5, 6, 7]), dice.choice(["0", "1"])
+            call = {"comm_type": kind, "comm_size": 1000 * (turn + 1), "pg_name": group}
+            for rank in range(ranks if group == "0" else 2):
+                own[rank].append((COLLECTIVE, dice.randrange(9), call))
+        else:
+            for rank in range(ranks):
+                own[rank].append((what, dice.randrange(40), {}))
+    out = []
+    for nodes in own:
+        ids = dice.sample(range(1, 99), len(nodes))
+        told = []
+        for at, (kind, micros, said) in enumerate(nodes):
+            after = tuple(dice.sample(ids[:at], min(at, dice.randrange(3))))
+            # Each waits for some before it: nothing waits in a circle.
+            told.append((kind, node(ids[at], kind, after, micros, **said)))
+        # Nodes may stand anywhere; collectives of a group keep their order.
+        order = sorted(range(len(told)), key=lambda at: at + dice.choice([0, 0, 7]))
+        calls = iter(sorted(at for at in order if told[at][0] == COLLECTIVE))
+        out.append([
+            told[next(calls) if told[at][0] == COLLECTIVE else at][1] for at in order
+        ])  # fmt: skip
+    return out
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_messages_start_when_their_nodes_begin(here: CommandLine, seed: int) -> None:
+    """What is worked out of a run, and what its engine did, agree to the picosecond."""
+    names = own(here, *drawn_traces(random.Random(seed), 3 + seed % 2))
+    (here.folder / "own.json").write_text(json.dumps({"0": [*range(3 + seed % 2)], "1": [0, 1]}))
+    imported(here, *names, *STAR, "--groups", "own.json")
+    result = qcnlab.run(qcnlab.load(here.folder / "made.toml"), reps=1, progress=False)
+    steps = result.steps()
+    starts = [round(each * 1e12) for each in result.flows.to_polars()["start_s"].to_list()]
+    known = json.loads(
+        (here.folder / "made.flows.csv").read_text().splitlines()[1][len("# step: ") :]
+    )
+    at, tasks = 0, steps.timelines[0].tasks
+    for rank, (nodes, senders) in enumerate(zip(known["nodes"], known["senders"], strict=True)):
+        for position in senders:
+            task, _, sends, _, _ = nodes[position]
+            interval = tasks[task][rank]
+            assert interval is not None and min(starts[at : at + sends]) == interval[0]
+            at += sends
+        for task, _, _, _, waits in nodes:
+            for before in (nodes[each][0] for each in waits):
+                if task >= 0 and before >= 0:
+                    first, second = tasks[before][rank], tasks[task][rank]
+                    assert first is not None and second is not None and first[1] <= second[0]
+    assert at == len(starts)
+    (told,) = steps.records()
+    shown = sum(each.get("exposed_s") or 0 for each in told["tasks"])
+    assert 0 <= shown <= told["exposed_s"] * (1 + 1e-9)
 
 
 def test_files_of_astra_sim_beside_traces(here: CommandLine) -> None:
@@ -493,8 +598,7 @@ def test_a_workload_of_simai_becomes_a_scenario_that_runs(here: CommandLine) -> 
     assert not any("different delays" in each for each in lost(report))
     rows = listed(here)
     # The first all-reduce, of 400 000 octets: halves between two neighbours, after 20 us.
-    assert rows[0].startswith("from,to,")
-    assert rows[1].startswith("host0,host1,200000 B,20 us,")
+    assert rows[0].startswith("host0,host1,200000 B,20 us,")
     result = qcnlab.run(qcnlab.load(here.folder / "made.toml"), reps=1, progress=False)
     assert result.flows.to_polars()["finished_s"].null_count() == 0
 
@@ -563,3 +667,5 @@ def test_the_guide_is_as_it_says(here: CommandLine) -> None:
         assert program == "qcnlab"
         done = here(*words)
         assert done.returncode == 0, f"{line}\n{done.stderr}"
+        if words[0] == "step":
+            assert f"```text\n{done.stdout.splitlines()[0]}\n```" in page

@@ -136,6 +136,7 @@ MODES: dict[str, tuple[str, dict[str, Any]]] = {
     "3": ("hpcc", {"eta": 0.95, "max_stage": 0, "ai_rate": "20 Mb/s", "window": "none"}),
     "7": ("timely", {"ai_rate": "20 Mb/s", "hai_rate": "200 Mb/s", "min_rate": "1 Gb/s"}),
     "8": ("dctcp", {"ai_rate": "1 Gb/s", "g": 0.00390625}),
+    "10": ("hpcc_pint", {"eta": 0.95, "max_stage": 0, "ai_rate": "20 Mb/s", "sample": 1}),
     "12": ("none", {}),
 }
 
@@ -150,9 +151,24 @@ def test_each_mode_has_its_scheme(here: CommandLine, mode: str) -> None:
     assert {key: said["scheme"].get("rp", {})[key] for key in keys} == keys
     if mode == "3":
         assert said["scheme"]["cp"] == {"sent_unit": "512 B", "queue_unit": "320 B"}
+    if mode == "10":
+        assert "m_maxRtt of the network" in {entry["what"] for entry in report["not_modelled"]}
+        change(here.folder / "config.txt", "PINT_LOG_BASE 1.05", "PINT_LOG_BASE 1.1")
+        change(here.folder / "config.txt", "PINT_PROB 1.0", "PINT_PROB 0.0625")
+        for name in ("made.toml", "made.port100.csv", "made.port200.csv"):
+            (here.folder / name).unlink(missing_ok=True)
+        told = {entry["what"] for entry in imported(here)["not_modelled"]}
+        assert "PINT_LOG_BASE 1.1" in told and made(here)["scheme"]["rp"]["sample"] == 0.0625
     if mode == "12":
         assert "CC_MODE 12" in {entry["what"] for entry in report["not_modelled"]}
     assert here("check", "made.toml").returncode == 0
+
+
+@pytest.mark.parametrize("share", ["0", "1.5"])
+def test_a_share_of_acknowledgements_that_is_none_is_refused(here: CommandLine, share: str) -> None:
+    change(here.folder / "config.txt", "CC_MODE 1", "CC_MODE 10")
+    change(here.folder / "config.txt", "PINT_PROB 1.0", f"PINT_PROB {share}")
+    assert f"PINT_PROB: {share} is no probability above 0" in refused(here)
 
 
 @pytest.mark.parametrize(
@@ -307,7 +323,6 @@ HOSTILE = {
         ("0 4 3 100 1500000 2.0", "\u0661 4 3 100 1 2.0", "src: '\\xd9\\xa1' is no whole"),
     ),
     "config.txt": (
-        ("CC_MODE 1", "CC_MODE 10", "line 15: CC_MODE: 10, HPCC with PINT, is not built"),
         ("CC_MODE 1", "CC_MODE", "line 15: 'CC_MODE' has no value"),
         ("CC_MODE 1", "CC_MODE 1 2", "CC_MODE: 2 values, where there is one"),
         ("CC_MODE 1", "=CC_MODE 1", "'=CC_MODE' is no key"),

@@ -200,7 +200,9 @@ def test_a_step_that_did_not_end(cli: CommandLine) -> None:
     assert other.returncode == 0, other.stderr
     refused = cli("step", "other")
     assert refused.returncode == 2
-    assert "has no training step: qcnlab import step and import simai make" in refused.stderr
+    assert (
+        "has no training step: qcnlab import step, import simai and import chakra" in refused.stderr
+    )
 
 
 def test_the_example_its_figure_and_its_report(cli: CommandLine) -> None:
@@ -232,6 +234,37 @@ def test_the_figure_has_each_task_of_each_rank(tmp_path: Path) -> None:
     assert len(bars) == 4 * 3
     # In us: the first rank computes for 10 us, above the middle of its row.
     assert (bars[0].x0, bars[0].x1, bars[0].y1) == pytest.approx((0, 10, 0))
+
+
+SHIPPED = "training-step-8-ranks-two-racks-100g"
+
+
+def test_the_shipped_step_is_the_example_on_two_racks(cli: CommandLine) -> None:
+    (cli.folder / "step.toml").write_bytes(EXAMPLE.read_bytes())
+    made = cli("import", "step", "step.toml", "--duration", "20 ms", "--network", SHIPPED,
+               "-o", "again.toml")  # fmt: skip
+    assert made.returncode == 0, made.stderr
+    rows = (cli.folder / "again.flows.csv").read_text(encoding="utf-8").splitlines()[1:]
+    shipped = tomllib.loads(qcnlab.load(SHIPPED).to_toml())["traffic"][0]["flows"]
+    assert shipped.splitlines() == rows
+
+
+def test_the_shipped_step_takes_as_long_as_the_guide_says(cli: CommandLine) -> None:
+    assert cli("run", SHIPPED, "-o", "racks").returncode == 0
+    done = cli("step", "racks", "-o", "racks.svg", "--json")
+    (told,) = json.loads(done.stdout)["steps"]
+    times = [told["iteration_s"], told["exposed_s"]]
+    sprayed = ("routing.multipath=round_robin", "traffic.recovery=selective_repeat")
+    for changes in (("scheme.name=none",), ("scheme.name=none", *sprayed)):
+        scenario = qcnlab.load(SHIPPED).with_(*changes)
+        times.append(record(qcnlab.run(scenario, reps=1, progress=False).steps())["iteration_s"])
+    first, exposed, alone, even = (f"{each * 1e3:.1f} ms" for each in times)
+    page = " ".join(GUIDE.read_text(encoding="utf-8").split())
+    assert (
+        f"The step takes {first} there with DCQCN, of which the last rank's {exposed} are" in page
+    )
+    assert f"and {alone} with PFC alone. Had each uplink its half" in page
+    assert f"it would take {even}." in page
 
 
 def test_workloads_of_simai_have_steps(tmp_path: Path) -> None:

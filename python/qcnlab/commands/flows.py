@@ -188,7 +188,7 @@ def step(
 ) -> None:
     """Tell how long a run's training steps took, and why.
 
-    Of a scenario that qcnlab import step or import simai made: iteration time, and when each task
+    Of a scenario that qcnlab import step, simai or chakra made: iteration time, and when each task
     ran. The figure is a Gantt chart of ranks. Exits with 1 if a step did not end.
     """
     from qcnlab.results.result import open_run

@@ -31,7 +31,7 @@ def step_figure(
     name: str,
     hosts: Sequence[str],
     tasks: Sequence[dict[str, Any]],
-    lines: Sequence[Sequence[tuple[int, int] | None]],
+    lines: Sequence[dict[int, tuple[int, int] | None]],
     records: Sequence[dict[str, Any]],
 ) -> Figure:
     """Draw when each rank computed, above, and communicated, below: a Gantt figure.
@@ -45,7 +45,8 @@ def step_figure(
     tasks : sequence of dict
         The tasks of a step.
     lines : sequence
-        For each task of each step, for each rank, its interval in ps; `None`: it did not end.
+        For each task of each step, for each rank that has it, its interval in ps; `None`: it did
+        not end.
     records : sequence of dict
         As `Steps.records` returns them.
 
@@ -54,20 +55,18 @@ def step_figure(
     matplotlib.figure.Figure
         It belongs to no window; `figure.savefig(path)` writes it.
     """
-    end = max(each[1] for row in lines for each in row if each is not None) / PS
+    end = max(each[1] for row in lines for each in row.values() if each is not None) / PS
     scale, unit = next(each for each in UNITS if end * each[0] >= 1 or each is UNITS[-1])
     ranks = _chosen(lines, len(hosts))
     kinds = list(dict.fromkeys(
-        (task["collective"], task["ranks"], task["stride"])
-        for task in tasks
-        if "collective" in task
+        _kind(task, len(hosts)) for task in tasks if "collective" in task
     ))  # fmt: skip
     with style():
         figure = ShownFigure(figsize=(7.2, 2.0 + 0.32 * len(ranks)), layout="constrained")
         axes = figure.subplots()
         for row, rank in enumerate(ranks):
             for position, intervals in enumerate(lines):
-                interval = intervals[rank]
+                interval = intervals.get(rank)
                 if interval is None or interval[0] == interval[1]:
                     continue
                 task = tasks[position % len(tasks)]
@@ -77,7 +76,7 @@ def step_figure(
                         span, (row - HALF, HALF), facecolor=COMPUTING, edgecolor=INK, lw=0.4
                     )
                     continue
-                kind = kinds.index((task["collective"], task["ranks"], task["stride"]))
+                kind = kinds.index(_kind(task, len(hosts)))
                 axes.broken_barh(
                     span, (row, HALF), facecolor=SOURCES[kind % len(SOURCES)],
                     hatch=HATCHES[kind % len(HATCHES)], edgecolor="white", lw=0.4,
@@ -96,7 +95,7 @@ def step_figure(
         handles += [
             Patch(
                 facecolor=SOURCES[at % len(SOURCES)], hatch=HATCHES[at % len(HATCHES)],
-                edgecolor="white", lw=0.4, label=_kind(*kind, len(hosts)),
+                edgecolor="white", lw=0.4, label=kind,
             )
             for at, kind in enumerate(kinds)
         ]  # fmt: skip
@@ -108,22 +107,28 @@ def step_figure(
     return figure
 
 
-def _chosen(lines: Sequence[Sequence[tuple[int, int] | None]], count: int) -> list[int]:
+def _chosen(lines: Sequence[dict[int, tuple[int, int] | None]], count: int) -> list[int]:
     """Return the ranks that are drawn: all, or those that ended last and first."""
     if count <= MOST_RANKS:
         return list(range(count))
     ends = [
-        max((row[rank][1] for row in lines if row[rank] is not None), default=0)  # type: ignore[index]
+        max((each[1] for row in lines if (each := row.get(rank)) is not None), default=0)
         for rank in range(count)
     ]
     order = sorted(range(count), key=lambda rank: ends[rank])
     return sorted([*order[: MOST_RANKS // 2], *order[-MOST_RANKS // 2 :]])
 
 
-def _kind(collective: str, ranks: int, stride: int, count: int) -> str:
+def _kind(task: dict[str, Any], count: int) -> str:
+    """Return what a collective is called in the key: tasks of one kind look the same."""
+    if task["collective"] == "message":
+        return "messages"
+    if task.get("ranks") is None:
+        return f"{task['collective']}, the time that it took"
+    ranks, stride = task["ranks"], task["stride"]
     who = "all ranks" if ranks == count else f"{ranks} ranks"
-    apart = f", {stride} apart" if stride > 1 else ""
-    return f"{collective}, {who}{apart}"
+    apart = f", {stride} apart" if stride is not None and stride > 1 else ""
+    return f"{task['collective']}, {who}{apart}"
 
 
 def _title(name: str, records: Sequence[dict[str, Any]]) -> str:

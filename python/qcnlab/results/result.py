@@ -184,7 +184,7 @@ class Result(Recorded):
         Raises
         ------
         AnalysisError
-            If the scenario is none that ``qcnlab import step`` or ``import simai`` made.
+            If the scenario is none that ``qcnlab import step``, ``simai`` or ``chakra`` made.
         """
         from qcnlab.results.steps import Steps
 

@@ -1,20 +1,22 @@
 """Training steps of a run: when each rank computed and communicated, and what was exposed.
 
-A scenario that `qcnlab import step` or `import simai` made has a list whose first lines say which
-task each message belongs to. With the times of its messages that gives the time of every task.
+A scenario that `qcnlab import step`, `import simai` or `import chakra` made has a list whose first
+lines say which task each message belongs to. With the times of its messages that gives the time of
+every task.
 """
 
 from __future__ import annotations
 
 import csv
 import json
+from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from qcnlab.errors import AnalysisError
 from qcnlab.printing import text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from matplotlib.figure import Figure
 
@@ -33,12 +35,37 @@ class Timeline(NamedTuple):
     ----------
     replication : int
         From 0.
-    tasks : list of list
-        For each task of each step, for each rank, its interval; `None`: it did not end.
+    tasks : list of dict
+        For each task of each step, for each rank that has it, its interval; `None`: it did not end.
     """
 
     replication: int
-    tasks: list[list[Interval | None]]
+    tasks: list[dict[int, Interval | None]]
+
+
+class Node(NamedTuple):
+    """What a rank does: a task's part, or nothing but waiting."""
+
+    task: int
+    """Its task among those of all steps; -1 of one that takes no time."""
+    time: int
+    """What it takes without messages, ps."""
+    sends: int
+    """How many messages it sends."""
+    last: int
+    """How many of these, from the last one on, its end waits for."""
+    waits: list[int]
+    """The nodes of its rank that it waits for."""
+
+
+class Program(NamedTuple):
+    """What a rank does in all steps."""
+
+    nodes: list[Node]
+    order: Iterable[int]
+    """The nodes, each after those that it waits for."""
+    senders: Iterable[int]
+    """The nodes that send, in the order of the rank's messages."""
 
 
 class Steps:
@@ -77,7 +104,8 @@ class Steps:
             start of the run, to the last end of a task; `None`: it did not end), `last_rank`,
             `computing_s` and `exposed_s` of that rank, which are the whole, `exposed_mean_s` over
             all ranks, and `tasks`: `name`, what it is, `began_s` and `ended_s` of the first and
-            last rank, `longest_s` at any rank, and of collectives `exposed_s` at the last rank.
+            last rank that has it, `longest_s` at any rank, and of collectives and messages
+            `exposed_s` at the last rank, if that has it.
         """
         return [
             self._record(each, step)
@@ -104,63 +132,68 @@ class Steps:
         from qcnlab.figures.steps import step_figure
 
         first = self.timelines[0]
-        if not any(each for task in first.tasks for each in task):
+        if not any(each for task in first.tasks for each in task.values()):
             raise AnalysisError(
                 f"no task of '{self.name}' ended: there is nothing to draw. Give it a longer "
                 "duration"
             )
         return step_figure(self.name, self.hosts, self.tasks, first.tasks, self.records())
 
-    def _timeline(self, replication: int, rows: list[_Times]) -> Timeline:
+    def _program(self, rank: int) -> Program:
+        """Return what a rank does."""
         known = self._known
-        hosts, tasks = known["hosts"], known["tasks"]
+        if "nodes" in known:
+            nodes = [Node(*each) for each in known["nodes"][rank]]
+            return Program(nodes, known["order"][rank], known["senders"][rank])
+        tasks, waits = known["tasks"], known["waits"]
+        sends, last = (known[key][rank if len(known[key]) > 1 else 0] for key in ("sends", "last"))
+        nodes = [
+            Node(at, tasks[at % len(tasks)].get("compute_ps", 0), sends[at], last[at], befores)
+            for at, befores in enumerate(waits)
+        ]
+        return Program(nodes, range(len(nodes)), range(len(nodes)))
+
+    def _timeline(self, replication: int, rows: list[_Times]) -> Timeline:
+        hosts = self._known["hosts"]
         if len(rows) != len(self._rows):
             raise AnalysisError(
                 f"'{self.name}' has {len(rows)} messages of {len(self._rows)} that its step lists: "
                 "run it without stop_arrivals"
             )
         ranks = {host: rank for rank, host in enumerate(hosts)}
+        programs = [self._program(rank) for rank in range(len(hosts))]
         received: dict[tuple[int, int], list[int | None]] = {}
         ended: dict[tuple[int, int], list[int | None]] = {}
         at = 0
-        for rank in range(len(hosts)):
-            sends, last = (
-                known[key][rank if len(known[key]) > 1 else 0] for key in ("sends", "last")
-            )
-            for task, count in enumerate(sends):
-                for number in range(at, at + count):
+        for rank, program in enumerate(programs):
+            for position in program.senders:
+                node = program.nodes[position]
+                for number in range(at, at + node.sends):
                     target = ranks[self._rows[number]["to"].strip()]
-                    received.setdefault((target, task), []).append(rows[number].received)
-                final = rows[at + count - last[task] : at + count]
-                ended[rank, task] = [each.finished for each in final]
-                at += count
-        out: list[list[Interval | None]] = []
-        for position, befores in enumerate(known["waits"]):
-            task = tasks[position % len(tasks)]
-            row: list[Interval | None] = []
-            for rank in range(len(hosts)):
-                earlier = [out[each][rank] for each in befores]
-                ends = [
-                    *received.get((rank, position), []), *ended.get((rank, position), [])
-                ]  # fmt: skip
-                if any(each is None for each in (*earlier, *ends)):
-                    row.append(None)
-                    continue
-                begin = max((each[1] for each in earlier if each is not None), default=0)
-                end = begin + task.get("compute_ps", 0)
-                row.append((begin, max(end, *(each for each in ends if each is not None), 0)))
-            out.append(row)
+                    received.setdefault((target, node.task), []).append(rows[number].received)
+                at += node.sends
+                final = rows[at - node.last : at]
+                ended[rank, position] = [each.finished for each in final]
+        out: list[dict[int, Interval | None]] = [
+            {} for _ in range(len(self.tasks) * self._known["steps"])
+        ]
+        for rank, program in enumerate(programs):
+            intervals: list[Interval | None] = [None] * len(program.nodes)
+            for position in program.order:
+                node = program.nodes[position]
+                ends = [*received.get((rank, node.task), []), *ended.get((rank, position), [])]
+                intervals[position] = _interval(
+                    [intervals[each] for each in node.waits], node.time, ends
+                )
+                if node.task >= 0:
+                    out[node.task][rank] = intervals[position]
         return Timeline(replication, out)
 
     def _record(self, line: Timeline, step: int) -> dict[str, Any]:
         tasks, count = self.tasks, len(self.tasks)
         own = line.tasks[step * count : (step + 1) * count]
-        before = [
-            max(each[1] for each in (task[rank] for task in line.tasks[: step * count]) if each)
-            if step and all(task[rank] for task in line.tasks[: step * count])
-            else 0
-            for rank in range(len(self.hosts))
-        ]
+        ranks = range(len(self.hosts))
+        before = [_end(line.tasks[: step * count], rank) for rank in ranks]
         out: dict[str, Any] = {
             "replication": line.replication,
             "step": step,
@@ -172,24 +205,23 @@ class Steps:
             "exposed_mean_s": None,
             "tasks": [_task(task, row) for task, row in zip(tasks, own, strict=True)],
         }
-        if any(each is None for row in own for each in row):
+        if any(each is None for row in own for each in row.values()):
             return out
-        ends = [
-            max(each[1] for each in column if each is not None) for column in zip(*own, strict=True)
-        ]
-        last = max(range(len(ends)), key=lambda rank: ends[rank])
+        ends = [max(_end(own, rank), before[rank]) for rank in ranks]
+        last = max(ranks, key=lambda rank: ends[rank])
+        computing = [
+            row for task, row in zip(tasks, own, strict=True) if "compute_ps" in task
+        ]  # fmt: skip
         exposed = []
         for rank, end in enumerate(ends):
-            busy = _union([
-                row[rank] for task, row in zip(tasks, own, strict=True) if "compute_ps" in task
-            ])  # fmt: skip
+            busy = _union([row.get(rank) for row in computing])
             exposed.append(end - before[rank] - sum(b - a for a, b in busy))
             if rank == last:
                 free = _rest((before[rank], end), busy)
                 out["computing_s"] = sum(b - a for a, b in busy) / PS
                 for told, task, row in zip(out["tasks"], tasks, own, strict=True):
-                    if "compute_ps" not in task:
-                        shown, free = _taken(free, row[rank])
+                    if "compute_ps" not in task and rank in row:
+                        shown, free = _taken(free, row.get(rank))
                         told["exposed_s"] = shown / PS
         return out | {
             "iteration_s": (ends[last] - (max(before) if step else 0)) / PS,
@@ -214,6 +246,7 @@ class Steps:
                 f"({part:.1f} %) are exposed communication; in the mean of all ranks "
                 f"{text.duration(round(record['exposed_mean_s'], 12))}",
             ]
+        shown = _longest(record["tasks"])
         rows = [
             [
                 each["name"],
@@ -223,10 +256,12 @@ class Steps:
                 _shown(each["longest_s"]),
                 _shown(each.get("exposed_s")) if "exposed_s" in each else "",
             ]
-            for each in record["tasks"]
+            for each in shown
         ]
         header = ("task", "what", "first\nbegins", "last\nends", "longest", "exposed")
-        return "\n".join([*lines, "", text.table(header, rows, left=2)])
+        left = len(record["tasks"]) - len(shown)
+        more = f"\n{text.counted(left, 'shorter task')} more: --json has all" if left else ""
+        return "\n".join([*lines, "", text.table(header, rows, left=2) + more])
 
     def __repr__(self) -> str:
         """Return the scenario and the number of steps."""
@@ -238,6 +273,52 @@ class _Times(NamedTuple):
 
     received: int | None
     finished: int | None
+
+
+MOST_SHOWN = 40
+"""So many tasks are in the table."""
+
+
+def _longest(tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the tasks that a table shows, in their order: those that did not end, or took most.
+
+    >>> tasks = [{"longest_s": number % 50} for number in range(100)]
+    >>> len(_longest(tasks)), min(each["longest_s"] for each in _longest(tasks))
+    (40, 30)
+    """
+    if len(tasks) <= MOST_SHOWN:
+        return tasks
+
+    def weight(at: int) -> float:
+        took = tasks[at]["longest_s"]
+        return float("inf") if took is None else max(took, tasks[at].get("exposed_s") or 0)
+
+    return [tasks[at] for at in sorted(sorted(range(len(tasks)), key=weight)[-MOST_SHOWN:])]
+
+
+def _interval(befores: list[Interval | None], time: int, ends: list[int | None]) -> Interval | None:
+    """Return when a node begins and ends: after others, a time, and its messages.
+
+    >>> _interval([(0, 5), (2, 9)], 3, [11]), _interval([], 3, []), _interval([None], 3, [])
+    ((9, 12), (0, 3), None)
+    """
+    begin, last = 0, 0
+    for before in befores:
+        if before is None:
+            return None
+        begin = max(begin, before[1])
+    for end in ends:
+        if end is None:
+            return None
+        last = max(last, end)
+    return begin, max(begin + time, last)
+
+
+def _end(tasks: list[dict[int, Interval | None]], rank: int) -> int:
+    """Return when the last of a rank's tasks ended; 0 if it has none, or one did not end."""
+    own = [row[rank] for row in tasks if rank in row]
+    ends = [each[1] for each in own if each is not None]
+    return max(ends, default=0) if len(ends) == len(own) else 0
 
 
 def has_steps(result: Recorded) -> bool:
@@ -255,8 +336,8 @@ def _listed(result: Recorded) -> tuple[int, str]:
         if MARK in listed[:LOOKED]:
             return number, listed
     raise AnalysisError(
-        f"'{result.name}' has no training step: qcnlab import step and import simai make scenarios "
-        "that have"
+        f"'{result.name}' has no training step: qcnlab import step, import simai and import chakra "
+        "make scenarios that have"
     )
 
 
@@ -277,20 +358,21 @@ def _of(entry: int) -> Any:
     return pl.col("traffic") == entry
 
 
-def _task(task: dict[str, Any], row: list[Interval | None]) -> dict[str, Any]:
-    known = [each for each in row if each is not None]
+def _task(task: dict[str, Any], row: dict[int, Interval | None]) -> dict[str, Any]:
+    known = [each for each in row.values() if each is not None]
     whole = len(known) == len(row)
     if "compute_ps" in task:
         what = f"compute {text.duration(task['compute_ps'] / PS)}"
         told: dict[str, Any] = {"compute_s": task["compute_ps"] / PS}
     else:
-        what = f"{task['collective']} of {text.size(task['octets'])}, {task['ranks']} ranks"
-        told = {
-            key: task[key] for key in ("collective", "octets", "ranks", "stride", "algorithm")
-        } | {"exposed_s": None}
+        what = task["collective"]
+        if "what" not in task:
+            what += f" of {text.size(task['octets'])}, {task['ranks']} ranks"
+        keys = ("collective", "octets", "ranks", "stride", "algorithm")
+        told = {key: task.get(key) for key in keys} | {"exposed_s": None}
     return {
         "name": task["name"],
-        "what": what,
+        "what": task.get("what", what),
         "began_s": min(each[0] for each in known) / PS if known else None,
         "ended_s": max(each[1] for each in known) / PS if whole else None,
         "longest_s": max(b - a for a, b in known) / PS if whole else None,
@@ -334,17 +416,16 @@ def _rest(whole: Interval, busy: list[Interval]) -> list[Interval]:
 def _taken(free: list[Interval], own: Interval | None) -> tuple[int, list[Interval]]:
     """Return how much of the free times an interval takes, and what is left of them.
 
-    >>> _taken([(3, 5), (7, 10)], (4, 8))
-    (2, [(3, 4), (8, 10)])
+    >>> _taken([(1, 2), (3, 5), (7, 10)], (4, 8))
+    (2, [(1, 2), (3, 4), (8, 10)])
     """
-    if own is None:
+    if own is None or own[0] >= own[1]:
         return 0, free
+    first = bisect_right(free, own[0], key=lambda each: each[1])
+    stop = bisect_left(free, own[1], key=lambda each: each[0])
     took, left = 0, []
-    for begin, end in free:
+    for begin, end in free[first:stop]:
         low, high = max(begin, own[0]), min(end, own[1])
-        if low >= high:
-            left.append((begin, end))
-            continue
         took += high - low
         left += [each for each in ((begin, low), (high, end)) if each[0] < each[1]]
-    return took, left
+    return took, [*free[:first], *left, *free[stop:]]

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from qcnlab.formats.chakra import ranks as traces
-from qcnlab.formats.chakra import schema, system
+from qcnlab.formats.chakra import schema, steps, system
 from qcnlab.formats.fabrics import fabric
 from qcnlab.formats.lines import FormatError
 from qcnlab.formats.messages import MOST_HOSTS, Setup, length
@@ -94,8 +94,19 @@ def convert(paths: Sequence[Path], out: Path, options: Options) -> Report:
         0, (f"{ordered[0]} and on", f"{counted(count, 'trace')}, {read.nodes} nodes")
     )
     where = fabric(count, setup, options.network, ordered, "Chakra traces")
-    write(read.ranks, plan, where, out, end, report)
+    head = steps.line_of(read, plan, where.hosts)
+    write(read.ranks, plan, where, out, end, report, head)
     _tell(read, report, options.control)
+    told = "qcnlab step RUN has the times of its nodes"
+    if head is None:
+        report.not_modelled.append((f"more than {steps.MOST_NODES} nodes", "no times of a step"))
+    else:
+        report.mapped.append(("the nodes of the traces", told))
+        if plan.idle:
+            plan.idle = 0
+            report.mapped.append(
+                ("computation after the last message", "qcnlab step RUN counts it")
+            )
     tell(plan, report)
     return report
 

@@ -34,6 +34,37 @@ OTHERS = {1: "REDUCE", 3: "GATHER", 4: "SCATTER", 5: "BROADCAST", 9: "BARRIER"}
 
 
 @dataclass
+class Part:
+    """A node among the operations of its rank.
+
+    Attributes
+    ----------
+    name : bytes
+        What the trace calls it.
+    kind : int
+        Its type by the schema.
+    span : Span
+        Its first and its last operation.
+    waits : tuple of int
+        The nodes that it waits for, by their positions in the file.
+    replayed : str
+        Of a collective that takes the time that it took: its kind.
+    call : tuple, optional
+        Of another collective: its number among all, and what it is.
+    sends : range
+        The operations among which its messages are.
+    """
+
+    name: bytes
+    kind: int
+    span: Span
+    waits: tuple[int, ...] = ()
+    replayed: str = ""
+    call: tuple[int, Collective] | None = None
+    sends: range = range(0)
+
+
+@dataclass
 class Traces:
     """What the traces of all ranks say.
 
@@ -55,6 +86,8 @@ class Traces:
         Nodes of other types, which take no time.
     ungrouped : set of str
         Groups that no file names: all ranks.
+    parts : list of list of Part
+        For each rank its nodes, in the order of the file.
     """
 
     ranks: list[Rank]
@@ -65,6 +98,7 @@ class Traces:
     memory: int = 0
     passed: int = 0
     ungrouped: set[str] = field(default_factory=set)
+    parts: list[list[Part]] = field(default_factory=list)
 
 
 Call = tuple[int, Span, int, int]
@@ -78,21 +112,26 @@ class _Reader:
         self.out = Traces([Rank(path, unit="node") for path in paths])
         self.groups, self.algorithms = groups, algorithms
         self.calls: dict[str, dict[int, list[Call]]] = {}
+        self.begins: list[dict[int, Part]] = []
 
     def rank(self, number: int, nodes: Iterable[Node]) -> None:
         """Add the operations of a rank."""
         rank = self.out.ranks[number]
         spans: dict[int, Span] = {}
         waits: list[tuple[Node, Span]] = []
+        parts: list[Part] = []
+        positions: dict[int, int] = {}
         for node in nodes:
             self.out.nodes += 1
             if node.id in spans:
                 raise FormatError(f"{rank.path}, node {node.id}: the number is there twice")
             spans[node.id] = self.node(number, rank, node)
             waits.append((node, spans[node.id]))
+            positions[node.id] = len(parts)
+            parts.append(self.part(rank, node, spans[node.id]))
             if len(spans) > trace.MOST_NODES:
                 raise FormatError(f"{rank.path}: more than {trace.MOST_NODES} nodes")
-        for node, where in waits:
+        for (node, where), part in zip(waits, parts, strict=True):
             for before in node.after:
                 if before not in spans:
                     raise FormatError(
@@ -102,6 +141,17 @@ class _Reader:
             if node.after:
                 ends = [spans[before].end for before in node.after]
                 rank.after.setdefault(where.begin, []).extend(ends)
+                part.waits = tuple(positions[before] for before in node.after)
+        self.out.parts.append(parts)
+        self.begins.append({part.span.begin: part for part in parts})
+
+    def part(self, rank: Rank, node: Node, where: Span) -> Part:
+        """Return a node as the part that it is of its rank's operations."""
+        replayed = ""
+        if node.kind == trace.COLLECTIVE:
+            replayed = OTHERS.get(self.whole(rank, node, b"comm_type", 0), "").lower()
+        sends = range(where.begin, where.end + 1) if node.kind == trace.SEND else range(0)
+        return Part(node.name, node.kind, where, replayed=replayed, sends=sends)
 
     def node(self, number: int, rank: Rank, node: Node) -> Span:
         """Add a node; return where it begins and ends."""
@@ -243,7 +293,11 @@ class _Reader:
                 "all-to-all: name another in --system",
             )
         what = Collective(kind, octets, everybody, algorithm)
+        firsts = [len(ranks[part[0]].kinds) for part in there]
         collectives.expand(ranks, what, [part[1] for part in there], number)
+        for first, (rank, where, *_) in zip(firsts, there, strict=True):
+            part = self.begins[rank][where.begin]
+            part.call, part.sends = (number, what), range(first, len(ranks[rank].kinds))
         self.out.collectives[kind, len(everybody)] += 1
 
 

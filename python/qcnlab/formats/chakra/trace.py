@@ -35,6 +35,8 @@ class Node(NamedTuple):
         Attributes of communication by their names.
     values : bytes
         What a node of metadata has among its inputs.
+    name : bytes
+        What the trace calls it.
     """
 
     id: int
@@ -43,6 +45,7 @@ class Node(NamedTuple):
     micros: int
     attributes: dict[bytes, Any]
     values: bytes
+    name: bytes
 
 
 def read(path: Path, classes: dict[str, Any], *, control: bool = True) -> Iterator[Node]:
@@ -149,4 +152,7 @@ def _node(message: Any, control: bool) -> Node:
             value = next((value for name, value in fields if name != "name"), None)
             attributes[each.name] = value
     values = message.inputs.values if message.type == METADATA else b""
-    return Node(message.id, message.type, tuple(after), message.duration_micros, attributes, values)
+    return Node(
+        message.id, message.type, tuple(after), message.duration_micros, attributes, values,
+        message.name,
+    )  # fmt: skip

@@ -49,6 +49,8 @@ DEFAULTS = {
     "U_TARGET": "0.95",
     "MI_THRESH": "5",
     "INT_MULTI": "1",
+    "PINT_LOG_BASE": "1.05",
+    "PINT_PROB": "1.0",
     "BUFFER_SIZE": "16",
     "LB_MODE": "0",
     "ENABLE_PFC": "1",
@@ -69,8 +71,6 @@ WHY = {
     "LINK_DELAY": "each link has its own delay, there too",
     "PAUSE_TIME": "pauses hold until they are ended, there too",
     "PFC_OUTPUT_FILE": "qcnlab export hpcc RUN writes it",
-    "PINT_LOG_BASE": "counts with CC_MODE 10 alone",
-    "PINT_PROB": "counts with CC_MODE 10 alone",
     "QLEN_MON_END": "record.queues and record.queue_every say what is recorded",
     "QLEN_MON_FILE": "qcnlab export hpcc RUN writes what record.queues recorded",
     "QLEN_MON_START": "record.queues and record.queue_every say what is recorded",
@@ -89,7 +89,9 @@ COUNTS = {
     "RATE_HAI": "1 and 7",
     "DCTCP_RATE_AI": "8",
     **dict.fromkeys(("FAST_REACT", "MI_THRESH", "MULTI_RATE", "SAMPLE_FEEDBACK"), "3 and 10"),
-    **dict.fromkeys(("INT_MULTI", "U_TARGET"), "3 and 10"),
+    "INT_MULTI": "3",
+    "U_TARGET": "3 and 10",
+    **dict.fromkeys(("PINT_LOG_BASE", "PINT_PROB"), "10"),
     **dict.fromkeys(("KMAX_MAP", "KMIN_MAP", "PMAX_MAP"), "1 and 8"),
 }
 """The values of `CC_MODE` with which keys count."""

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from qcnlab.formats.hpcc.topology import Topology
     from qcnlab.formats.report import Report
 
-MODES = {1: "dcqcn", 3: "hpcc", 7: "timely", 8: "dctcp"}
+MODES = {1: "dcqcn", 3: "hpcc", 7: "timely", 8: "dctcp", 10: "hpcc_pint"}
 """`CC_MODE`, and the schemes here."""
-PINT = 10
+PINT_BASE = Decimal("1.05")
+"""Of the logarithm in an octet of PINT."""
 HEADERS = 48
 """Octets of headers of a packet there: 14 + 20 + 8 + 6."""
 ACK = 60
@@ -213,8 +214,6 @@ class Setup:
             self.report.mapped.append(("no configuration", "scheme dcqcn, preset HPCC_SIMULATOR"))
             return "dcqcn"
         mode = config.whole("CC_MODE", 10**6)
-        if mode == PINT:
-            raise config.fault("CC_MODE", "10, HPCC with PINT, is not built; 3 is HPCC with INT")
         scheme = MODES.get(mode, "none")
         if mode not in MODES:
             self._lose("CC_MODE", "no rule there has this number: scheme none, all at line rate")
@@ -253,9 +252,29 @@ class Setup:
         return keys | self._marking()
 
     def _hpcc(self) -> Scheme:
-        config = self.config
-        unit = config.whole("INT_MULTI", 1000, 1)
+        unit = self.config.whole("INT_MULTI", 1000, 1)
         self._map("INT_MULTI", f"cp.sent_unit {128 * unit} B, cp.queue_unit {80 * unit} B")
+        return {
+            "cp.sent_unit": f'"{128 * unit} B"',
+            "cp.queue_unit": f'"{80 * unit} B"',
+        } | self._hpcc_sender()
+
+    def _hpcc_pint(self) -> Scheme:
+        config = self.config
+        if config.decimal("PINT_LOG_BASE") != PINT_BASE:
+            self._lose("PINT_LOG_BASE", f"the base is {PINT_BASE}")
+        else:
+            self._map("PINT_LOG_BASE", f"the base is {PINT_BASE}")
+        share = config.decimal("PINT_PROB")
+        if not 0 < share <= 1:
+            raise config.fault("PINT_PROB", f"{share} is no probability above 0")
+        self.report.not_modelled.append(
+            ("m_maxRtt of the network", "cp.mean_over is 13 us: set it to the longest round trip")
+        )
+        return {"rp.sample": self._number("PINT_PROB")} | self._hpcc_sender()
+
+    def _hpcc_sender(self) -> Scheme:
+        config = self.config
         stages = config.whole("MI_THRESH", 1000)
         self._map("MI_THRESH", f"rp.max_stage {stages}")
         if not config.flag("FAST_REACT"):
@@ -271,8 +290,6 @@ class Setup:
         elif "SAMPLE_FEEDBACK" in config:
             self._map("SAMPLE_FEEDBACK", "hops without a queue count")
         return {
-            "cp.sent_unit": f'"{128 * unit} B"',
-            "cp.queue_unit": f'"{80 * unit} B"',
             "rp.eta": self._number("U_TARGET"),
             "rp.max_stage": str(stages),
             "rp.ai_rate": self._rate("RATE_AI"),
@@ -396,6 +413,7 @@ TO = {
     "RATE_DECREASE_INTERVAL": "rp.reduce_period",
     "RP_TIMER": "rp.time_reset",
     "EWMA_GAIN": "rp.g",
+    "PINT_PROB": "rp.sample",
     "RATE_AI": "rp.ai_rate",
     "RATE_HAI": "rp.hai_rate",
     "MIN_RATE": "rp.min_rate",

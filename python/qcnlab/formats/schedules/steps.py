@@ -216,6 +216,73 @@ def line_of(step: Step, built: Built, plan: Schedule, hosts: Sequence[str]) -> s
     return f"{MARK}{json.dumps(told, separators=(',', ':'))}"
 
 
+NO_TASK = -1
+"""Of a node that takes no time: others wait for it, and no task has it."""
+
+
+class TracedNode(NamedTuple):
+    """A node of a trace, at its rank."""
+
+    task: int
+    """Its task, or `NO_TASK`."""
+    time: int
+    """What it takes without messages, ps."""
+    sends: list[int]
+    """The operations that send its messages, rising; no other node has one in between."""
+    last: int
+    """How many of these, from the last one on, its end waits for."""
+    waits: tuple[int, ...]
+    """The nodes that it waits for, by their positions."""
+
+
+def traced_line(
+    tasks: Sequence[dict[str, Any]], nodes: Sequence[Sequence[TracedNode]], hosts: Sequence[str]
+) -> str:
+    """Return the line of a list of which each rank does what its trace says.
+
+    Parameters
+    ----------
+    tasks : sequence of dict
+        What is known of each task.
+    nodes : sequence of sequence of TracedNode
+        Those of each rank. None waits for itself.
+    hosts : sequence of str
+        The host of each rank.
+    """
+    told = {
+        "steps": 1,
+        "hosts": list(hosts),
+        "tasks": list(tasks),
+        "nodes": [
+            [[*each[:2], len(each.sends), *each[3:]] for each in own] for own in nodes
+        ],
+        "order": [_order(own) for own in nodes],
+        "senders": [
+            sorted(
+                (at for at, each in enumerate(own) if each.sends), key=lambda at: own[at].sends[0]
+            )
+            for own in nodes
+        ],
+    }  # fmt: skip
+    return f"{MARK}{json.dumps(told, separators=(',', ':'))}"
+
+
+def _order(nodes: Sequence[TracedNode]) -> list[int]:
+    """Return the positions of nodes, each after those that it waits for."""
+    open_ = [len(each.waits) for each in nodes]
+    waiters: list[list[int]] = [[] for _ in nodes]
+    for at, each in enumerate(nodes):
+        for before in each.waits:
+            waiters[before].append(at)
+    order = [at for at, count in enumerate(open_) if count == 0]
+    for at in order:
+        for waiter in waiters[at]:
+            open_[waiter] -= 1
+            if open_[waiter] == 0:
+                order.append(waiter)
+    return order
+
+
 def _ends(rank: Rank) -> set[int]:
     """Return the sends that the end of a collective waits for: computations of no time do."""
     out: set[int] = set()

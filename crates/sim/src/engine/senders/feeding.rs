@@ -94,7 +94,9 @@ impl Senders {
                 }
                 Source::Fed { .. } | Source::Replayed(_) => {}
                 // One that waits for others has no start yet, and so no event.
-                Source::Tcp(_) | Source::Roce(_) | Source::Planned => schedule.set(Event::SourceFrame(flow), sender.start),
+                Source::Tcp(_) | Source::Roce(_) | Source::Planned => {
+                    schedule.set(Event::SourceFrame(flow), sender.start)
+                }
                 Source::Ended(_) => unreachable!("nothing has ended yet"),
             }
         }
