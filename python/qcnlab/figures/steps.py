@@ -59,7 +59,9 @@ def step_figure(
     scale, unit = next(each for each in UNITS if end * each[0] >= 1 or each is UNITS[-1])
     ranks = _chosen(lines, len(hosts))
     kinds = list(dict.fromkeys(
-        _kind(task, len(hosts)) for task in tasks if "collective" in task
+        _kind(task["collective"], task.get("ranks"), task.get("stride"), len(hosts))
+        for task in tasks
+        if "collective" in task
     ))  # fmt: skip
     with style():
         figure = ShownFigure(figsize=(7.2, 2.0 + 0.32 * len(ranks)), layout="constrained")
@@ -76,7 +78,10 @@ def step_figure(
                         span, (row - HALF, HALF), facecolor=COMPUTING, edgecolor=INK, lw=0.4
                     )
                     continue
-                kind = kinds.index(_kind(task, len(hosts)))
+                called = _kind(
+                    task["collective"], task.get("ranks"), task.get("stride"), len(hosts)
+                )
+                kind = kinds.index(called)
                 axes.broken_barh(
                     span, (row, HALF), facecolor=SOURCES[kind % len(SOURCES)],
                     hatch=HATCHES[kind % len(HATCHES)], edgecolor="white", lw=0.4,
@@ -119,16 +124,15 @@ def _chosen(lines: Sequence[dict[int, tuple[int, int] | None]], count: int) -> l
     return sorted([*order[: MOST_RANKS // 2], *order[-MOST_RANKS // 2 :]])
 
 
-def _kind(task: dict[str, Any], count: int) -> str:
+def _kind(collective: str, ranks: int | None, stride: int | None, count: int) -> str:
     """Return what a collective is called in the key: tasks of one kind look the same."""
-    if task["collective"] == "message":
+    if collective == "message":
         return "messages"
-    if task.get("ranks") is None:
-        return f"{task['collective']}, the time that it took"
-    ranks, stride = task["ranks"], task["stride"]
+    if ranks is None:
+        return f"{collective}, the time that it took"
     who = "all ranks" if ranks == count else f"{ranks} ranks"
     apart = f", {stride} apart" if stride is not None and stride > 1 else ""
-    return f"{task['collective']}, {who}{apart}"
+    return f"{collective}, {who}{apart}"
 
 
 def _title(name: str, records: Sequence[dict[str, Any]]) -> str:

@@ -246,7 +246,19 @@ class Steps:
                 f"({part:.1f} %) are exposed communication; in the mean of all ranks "
                 f"{text.duration(round(record['exposed_mean_s'], 12))}",
             ]
-        shown = _longest(record["tasks"])
+        tasks = record["tasks"]
+        shown = [
+            tasks[at]
+            for at in _longest(
+                [
+                    # One that did not end comes first.
+                    float("inf")
+                    if each["longest_s"] is None
+                    else max(each["longest_s"], each.get("exposed_s") or 0)
+                    for each in tasks
+                ]
+            )
+        ]
         rows = [
             [
                 each["name"],
@@ -259,7 +271,7 @@ class Steps:
             for each in shown
         ]
         header = ("task", "what", "first\nbegins", "last\nends", "longest", "exposed")
-        left = len(record["tasks"]) - len(shown)
+        left = len(tasks) - len(shown)
         more = f"\n{text.counted(left, 'shorter task')} more: --json has all" if left else ""
         return "\n".join([*lines, "", text.table(header, rows, left=2) + more])
 
@@ -279,21 +291,15 @@ MOST_SHOWN = 40
 """So many tasks are in the table."""
 
 
-def _longest(tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the tasks that a table shows, in their order: those that did not end, or took most.
+def _longest(weights: list[float]) -> list[int]:
+    """Return the positions of the tasks that a table shows, in their order: the weightiest.
 
-    >>> tasks = [{"longest_s": number % 50} for number in range(100)]
-    >>> len(_longest(tasks)), min(each["longest_s"] for each in _longest(tasks))
-    (40, 30)
+    >>> weights = [float(number % 50) for number in range(100)]
+    >>> len(_longest(weights)), min(weights[each] for each in _longest(weights))
+    (40, 30.0)
     """
-    if len(tasks) <= MOST_SHOWN:
-        return tasks
-
-    def weight(at: int) -> float:
-        took = tasks[at]["longest_s"]
-        return float("inf") if took is None else max(took, tasks[at].get("exposed_s") or 0)
-
-    return [tasks[at] for at in sorted(sorted(range(len(tasks)), key=weight)[-MOST_SHOWN:])]
+    heavy = sorted(range(len(weights)), key=lambda at: weights[at])[-MOST_SHOWN:]
+    return sorted(heavy)
 
 
 def _interval(befores: list[Interval | None], time: int, ends: list[int | None]) -> Interval | None:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qcnlab.formats.chakra import trace
 from qcnlab.formats.schedules.operations import CALC, SEND
-from qcnlab.formats.schedules.steps import NO_TASK, TracedNode, traced_line
+from qcnlab.formats.schedules.steps import NO_TASK, TracedNode, TracedTask, traced_line
 from qcnlab.printing import text
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class _Tasks:
     def __init__(self, read: Traces, plan: Schedule) -> None:
         self.read = read
         self.plan = plan
-        self.told: list[dict[str, Any]] = []
+        self.told: list[TracedTask] = []
         self.numbers: dict[Hashable, int] = {}
         self.names: Counter[str] = Counter()
 
@@ -91,24 +91,25 @@ class _Tasks:
         """Return the task that a node belongs to; `NO_TASK` of one that takes no time."""
         if part.call is not None:
             number, what = part.call
-            told = {
-                "collective": what.kind, "octets": what.octets, "ranks": len(what.members),
-                "stride": _stride(what.members), "algorithm": what.algorithm,
-            }  # fmt: skip
-            return self.number(("collective", number), part, told)
+            told = TracedTask(
+                self.name(part), collective=what.kind, octets=what.octets, ranks=len(what.members),
+                stride=_stride(what.members), algorithm=what.algorithm,
+            )  # fmt: skip
+            return self.number(("collective", number), told)
         if part.kind in (trace.SEND, trace.RECEIVE):
             return self.message(rank, part)
         if time == 0:
             return NO_TASK
+        told = TracedTask(self.name(part), compute_ps=time)
         if part.replayed:
-            told = {"collective": part.replayed, "what": f"{part.replayed}, the time that it took"}
-        else:
-            told = {"compute_ps": time}
-        number = self.number((part.kind, part.name, turn), part, told)
-        self.longest(number, time)
+            taken = f"{part.replayed}, the time that it took"
+            told = TracedTask(self.name(part), collective=part.replayed, what=taken)
+        number = self.number((part.kind, part.name, turn), told)
+        self.longest(self.told[number], time)
         return number
 
     def message(self, rank: int, part: Part) -> int:
+        """Return the task of a send and its receive; `NO_TASK` of one from a rank to itself."""
         at = part.span.begin
         peer = self.read.ranks[rank].peers[at]
         if peer == rank:
@@ -119,30 +120,33 @@ class _Tasks:
         sender = self.read.ranks[source]
         octets, target = sender.sizes[send], sender.peers[send]
         what = f"{text.size(octets)} from rank {source} to {target}"
-        told = {"collective": "message", "octets": octets, "ranks": 2, "what": what}
-        return self.number(("message", source, send), part, told)
+        told = TracedTask(
+            self.name(part), collective="message", octets=octets, ranks=2, what=what
+        )  # fmt: skip
+        return self.number(("message", source, send), told)
 
-    def number(self, key: Hashable, part: Part, told: dict[str, Any]) -> int:
+    def number(self, key: Hashable, told: TracedTask) -> int:
+        """Return the number of a task, which is new or has been told for another of its nodes."""
         if key not in self.numbers:
             self.numbers[key] = len(self.told)
-            self.told.append({"name": self.name(part), **told})
+            self.names[told.name] += 1
+            turn = self.names[told.name]
+            told.name = told.name if turn == 1 else f"{told.name} ({turn})"
+            self.told.append(told)
         return self.numbers[key]
 
-    def longest(self, number: int, time: int) -> None:
-        """Note that a task takes ranks different times."""
-        told = self.told[number]
-        if "compute_ps" in told and told["compute_ps"] != time:
-            told["compute_ps"] = max(told["compute_ps"], time)
-            told["what"] = f"compute {text.duration(told['compute_ps'] / 1e12)} at most"
+    def longest(self, told: TracedTask, time: int) -> None:
+        """Note that a computation takes ranks different times."""
+        if told.compute_ps is not None and told.compute_ps != time:
+            told.compute_ps = max(told.compute_ps, time)
+            told.what = f"compute {text.duration(told.compute_ps / 1e12)} at most"
 
     def name(self, part: Part) -> str:
-        """Return what a task is called: as its first node, with a number if that is taken."""
+        """Return what the trace calls a node, as text that can be shown."""
         said = "".join(
             each if each.isprintable() else " " for each in part.name.decode("utf-8", "replace")
         )
-        said = " ".join(said.split())[:LONGEST_NAME] or "node"
-        self.names[said] += 1
-        return said if self.names[said] == 1 else f"{said} ({self.names[said]})"
+        return " ".join(said.split())[:LONGEST_NAME] or "node"
 
 
 def _stride(members: Sequence[int]) -> int | None:

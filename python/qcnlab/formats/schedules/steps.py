@@ -8,7 +8,7 @@ A step begins at a rank when all of its tasks of the step before have ended.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from qcnlab.formats.schedules.collectives import Collective, Span, expand, span
@@ -216,6 +216,34 @@ def line_of(step: Step, built: Built, plan: Schedule, hosts: Sequence[str]) -> s
     return f"{MARK}{json.dumps(told, separators=(',', ':'))}"
 
 
+@dataclass
+class TracedTask:
+    """A task of a trace, as `qcnlab step` tells it.
+
+    Attributes
+    ----------
+    name : str
+        What the trace calls it.
+    compute_ps : int, optional
+        Of a computation: how long it takes any rank at most.
+    collective : str, optional
+        Of anything else: its kind, or "message".
+    octets, ranks, stride, algorithm : optional
+        Of a collective, as a step has it; without a stride its ranks are not equally far apart.
+    what : str, optional
+        What a table says of it, where that does not follow from the rest.
+    """
+
+    name: str
+    compute_ps: int | None = None
+    collective: str | None = None
+    octets: int | None = None
+    ranks: int | None = None
+    stride: int | None = None
+    algorithm: str | None = None
+    what: str | None = None
+
+
 NO_TASK = -1
 """Of a node that takes no time: others wait for it, and no task has it."""
 
@@ -236,14 +264,14 @@ class TracedNode(NamedTuple):
 
 
 def traced_line(
-    tasks: Sequence[dict[str, Any]], nodes: Sequence[Sequence[TracedNode]], hosts: Sequence[str]
+    tasks: Sequence[TracedTask], nodes: Sequence[Sequence[TracedNode]], hosts: Sequence[str]
 ) -> str:
     """Return the line of a list of which each rank does what its trace says.
 
     Parameters
     ----------
-    tasks : sequence of dict
-        What is known of each task.
+    tasks : sequence of TracedTask
+        Those of all ranks.
     nodes : sequence of sequence of TracedNode
         Those of each rank. None waits for itself.
     hosts : sequence of str
@@ -252,7 +280,10 @@ def traced_line(
     told = {
         "steps": 1,
         "hosts": list(hosts),
-        "tasks": list(tasks),
+        "tasks": [
+            {key: value for key, value in asdict(task).items() if value is not None}
+            for task in tasks
+        ],
         "nodes": [
             [[*each[:2], len(each.sends), *each[3:]] for each in own] for own in nodes
         ],
