@@ -347,7 +347,8 @@ def test_an_address_where_nobody_answers_is_told_at_once(
     on = f"{engine}://{address.format(port=port)}"
     started = time.monotonic()
     done = cli("sweep", HOTSPOT, *SHORT_FLAGS, "--vary", "seed=1,2", "-o", "out", "--on", on)
-    assert time.monotonic() - started < 9
+    # Dask's client would wait for half a minute.
+    assert time.monotonic() - started < 25
     assert done.returncode == 2
     assert done.stderr.startswith(f"error: --on {on}: "), done.stderr
     assert words.format(port=port) in done.stderr

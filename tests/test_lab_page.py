@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from conftest import HOTSPOT, ROOT
+from processes import PATIENCE_S
 from qcnlab.commands.laboratory import PAGE, fragment
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def test_a_signal_while_a_request_is_served_ends_it(name: str, code: int) -> Non
             assert server.stdout is not None
             address = server.stdout.readline().strip()
             with pytest.raises(OSError):
-                urllib.request.urlopen(address, timeout=5)
-            assert server.wait(5) == code
+                urllib.request.urlopen(address, timeout=PATIENCE_S)
+            assert server.wait(PATIENCE_S) == code
         finally:
             server.kill()

@@ -105,6 +105,17 @@ def test_a_signal_ends_the_programs(tmp_path: Path, sign: signal.Signals) -> Non
         os.kill(int((tmp_path / "pid").read_text()), 0)
 
 
+def test_make_keeps_byte_code_whatever_the_environment_says() -> None:
+    """Without byte code each process compiles all that it imports."""
+    told = subprocess.run(
+        ["make", "--eval", "told: ; @env", "told"],
+        cwd=ROOT, env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1", "LOUD": "1"},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "LOUD=1\n" in told.stdout
+    assert "PYTHONDONTWRITEBYTECODE" not in told.stdout
+
+
 def test_a_test_that_waits_for_ever_fails_by_its_name() -> None:
     child = subprocess.Popen(["sleep", "60"])
     with (

@@ -34,7 +34,7 @@ import subprocess
 import sys
 import threading
 import tomllib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +49,9 @@ SCHEMA = ROOT / "scenarios/qcnlab.schema.json"
 FOLDER = "QCNLAB_UNSEEN"
 # Distinct values that are kept of one parameter.
 MOST = 60
+# Calls of one function that each process looks at: what is called more often, by a loop, has been
+# given what it is given, and a look costs more than most such calls.
+MOST_CALLS = 5_000
 LONGEST = 40
 
 Seen = dict[str, dict[str, set[str]]]
@@ -77,6 +80,7 @@ class Trace:
         self.package = str(Path(qcnlab.__file__).parent)
         self.folder = folder
         self.names: dict[CodeType, tuple[str, tuple[str, ...]] | None] = {}
+        self.calls: Counter[CodeType] = Counter()
         self.seen: Seen = defaultdict(lambda: defaultdict(set))
         self.texts: set[str] = set()
 
@@ -87,6 +91,9 @@ class Trace:
         known = self.names[code]
         if known is None:
             return
+        self.calls[code] += 1
+        if self.calls[code] == MOST_CALLS:
+            self.names[code] = None
         name, parameters = known
         values = frame.f_locals
         if name == "dataclass":

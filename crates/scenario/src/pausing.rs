@@ -236,3 +236,21 @@ impl From<PauseTarget> for qcnlab_sim::PauseTarget {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of 900 KB: three classes that are stopped and used have 300 KB each. A class without traffic has no part of it, nor
+    /// has one that is never stopped; a link that is stopped as a whole has all.
+    #[test]
+    fn memory_is_shared_by_classes_that_are_used_and_stopped() {
+        let of = |scope, used| part(Bytes::new(900_000), scope, used).get();
+        assert_eq!(of(PauseScope::Classes(0b0000_0111), 0b0000_0111), 300_000);
+        assert_eq!(of(PauseScope::Classes(0b1111_1111), 0b0000_0110), 450_000);
+        assert_eq!(of(PauseScope::Classes(0b0000_1000), 0b1111_1111), 900_000);
+        assert_eq!(of(PauseScope::Classes(0b0000_1100), 0b0000_0011), 900_000);
+        assert_eq!(of(PauseScope::Link, 0b1111_1111), 900_000);
+        assert_eq!(part(Bytes::new(100), PauseScope::Classes(7), 7).get(), 33);
+    }
+}

@@ -229,6 +229,11 @@ fn headroom_counts_what_a_link_brings_meanwhile() {
     let (slow, reaction) = high(&format!("{memory}{pause}reaction = \"3 us\"\n"));
     assert_eq!((slow, reaction), (300_000 - trunk - 4 * 3750, Span::from_us(3)));
     assert_eq!(high(&format!("{memory}latency = \"1 us\"\n{pause}")).0, 300_000 - trunk - 4 * 1250);
+    // Of the classes 3, 4 and 5 two have traffic, and half of the memory each; of all eight three have; of 3, 6 and 7 one has.
+    let classes = |list: &str| format!("{memory}[pause]\nkind = \"priority\"\npriorities = \"{list}\"\n");
+    assert_eq!(high(&classes("3, 4, 5")).0, 150_000 - trunk);
+    assert_eq!(high(&classes("0, 1, 2, 3, 4, 5, 6, 7")).0, 100_000 - trunk);
+    assert_eq!(high(&classes("3, 6, 7")).0, 300_000 - trunk);
     let quanta = |keys: &str| {
         let field = "[[shared_buffer]]\nkind = \"hpcc_simulator\"\nsize = \"900 KB\"\n";
         match node(&plan(&format!("{field}{LOSSLESS}{keys}"), &[]), "leaf1").pause.map(|pause| pause.rule) {

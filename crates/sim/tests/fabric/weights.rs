@@ -27,6 +27,33 @@ fn classes_share_a_link_by_weight() {
     }
 }
 
+/// Class 6 has the largest turn and 1 of 10 Gb/s to send. What it leaves of its part goes to the others by their weights:
+/// of 9 Gb/s, 5.625 MB in 5 ms, 3.75 and 1.875 MB. Where it has nothing to send, the run is as without it.
+#[test]
+fn what_a_class_leaves_goes_to_the_others_by_weight() {
+    let run = |quanta: [u64; 8], of_six: Option<u64>| {
+        let mut net = Net::new(&["a", "b", "d", "c", "s"]);
+        for host in ["a", "b", "d", "c"] {
+            net.link(host, "s", TEN, Span::from_us(1));
+        }
+        let three = net.flow("a", "c", 3, greedy()) as usize;
+        let one = net.flow("b", "c", 1, greedy()) as usize;
+        let rate = |gbps| Traffic::Constant { rate: BitRate::gbps(gbps) };
+        let six = of_six.map(|gbps| net.flow("d", "c", 6, rate(gbps)) as usize);
+        let switch = net.node("s") as usize;
+        net.plan.nodes[switch].quanta = Some(quanta.map(Bytes::new));
+        let done = net.run();
+        let octets = [Some(three), Some(one), six].map(|flow| flow.map_or(0, |flow| done.flows[flow].delivered_bytes));
+        (octets, done.counters)
+    };
+    let with_six = [0, 1500, 0, 3000, 0, 0, 12_000, 0];
+    let (octets, _) = run(with_six, Some(1));
+    for (is, by_hand) in octets.into_iter().zip([3_750_000, 1_875_000, 625_000]) {
+        assert!(is.abs_diff(by_hand) < 8000, "{octets:?}");
+    }
+    assert_eq!(run(with_six, None), run([0, 1500, 0, 3000, 0, 0, 0, 0], None));
+}
+
 /// Class 5 is strict and takes 4 of 10 Gb/s; the others share 6 Gb/s: 3.75 MB in 5 ms, 2.5 and 1.25 MB. Without weights
 /// class 1 would get nothing.
 #[test]
