@@ -50,6 +50,7 @@ ROWS = {
     "paper005": 6,
     "paper006": 16,
     "paper007": 12,
+    "paper008": 3,
 }
 
 WORDS = """

@@ -8,10 +8,12 @@ import numpy as np
 import polars as pl
 import pytest
 
+import qcnlab
 from qcnlab.book import completion, hotspot, models
 from qcnlab.book.cases import Hot
 from qcnlab.book.traces import Losses, Traces
 from qcnlab.book.view import View
+from qcnlab.runs.collective_runs import EndedRun
 
 if TYPE_CHECKING:
     from qcnlab.results.result import Result
@@ -158,3 +160,15 @@ def test_margins_of_the_published_loops() -> None:
     timely = models.timely_margin(["sources=4"])["phase_margin"]
     assert dcqcn == pytest.approx(13.41, abs=0.01)
     assert timely == pytest.approx(5.25, abs=0.01)
+
+
+def test_bus_bandwidth_is_that_of_the_operation() -> None:
+    """Eight ranks at 100 Gb/s: 7/4 of 8 MB in 14 steps of 83.4 us and some answers."""
+    result = qcnlab.run(qcnlab.load("ring-all-reduce-8-ranks-star-100g"), reps=1, progress=False)
+    measure = completion.MEASURES["bus_bandwidth_gbytes"][2]
+    (record,) = result.collectives().records()
+    assert isinstance(record, EndedRun)
+    assert measure(result, 0, None) == pytest.approx(1.75 * 8e6 / record.completion_s / 1e9)
+    assert 11.5 < measure(result, 0, None) < 12.5
+    short = qcnlab.load("ring-all-reduce-8-ranks-star-100g").with_("duration=100 us")
+    assert measure(qcnlab.run(short, reps=1, progress=False), 0, None) == 0.0

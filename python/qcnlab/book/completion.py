@@ -1,4 +1,4 @@
-"""Measures of completion times, of the table of flows; the case keeps it.
+"""Measures of completion times, of the table of flows, which the case keeps, and of collectives.
 
 The whole run counts. `limit` keeps flows below so many octets; a flow that did not finish counts as
 infinite, so that a quantile of few finished flows is not one of the quick ones.
@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from qcnlab.book.traces import traces
+from qcnlab.runs.collective_runs import EndedRun
 from qcnlab.runs.facts import facts
 
 if TYPE_CHECKING:
@@ -69,6 +70,14 @@ def _back(result: Result, replication: int, held_ms: float | None) -> float:
     return float(max(0.0, one.bin_s[first + good[0]] - end)) * 1e3 if len(good) else math.inf
 
 
+def _bus_bandwidth(result: Result, replication: int, _: float | None) -> float:
+    """Return the bus bandwidth of the one collective operation, GB/s; 0 if it did not end."""
+    (run,) = (each for each in result.summary.collectives if each.replication == replication)
+    if not isinstance(run, EndedRun):
+        return 0.0
+    return math.nan if run.bus_bandwidth_bps is None else run.bus_bandwidth_bps / 8e9
+
+
 MEASURES: dict[str, tuple[str, str, Callable[[Result, int, float | None], float]]] = {
     "fct_p50_ms": (
         "ms",
@@ -86,6 +95,11 @@ MEASURES: dict[str, tuple[str, str, Callable[[Result, int, float | None], float]
         "From the end of the flow of a size until the endless one carries 95 % of its rate before "
         "that flow's start, for 50 us or as many ms as the limit.",
         _back,
+    ),
+    "bus_bandwidth_gbytes": (
+        "GB/s",
+        "Bus bandwidth of the collective operation, by NCCL's factor; a GB is 10^9 octets.",
+        _bus_bandwidth,
     ),
 }
 """Unit, meaning and function of every measure."""

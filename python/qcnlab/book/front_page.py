@@ -28,7 +28,7 @@ MEANING = {
     UNRUN: "the claim is fixed, but its runs are not done",
 }
 INTRODUCTION = """\
-Every result of the five decks beside what this laboratory gets, and results of three papers on
+Every result of the five decks beside what this laboratory gets, and results of four papers on
 RoCE as far as we could read them. A *deck* is a set of slides that somebody showed to the IEEE
 802.1 task group; [sources](../reference/sources.md) names them. A *row* is one published result:
 a number, a word such as "stable", or a plot. This page has the totals first, then each number,

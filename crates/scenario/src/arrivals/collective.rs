@@ -52,6 +52,9 @@ params! {
         /// How long a rank computes: before each round but the first, before an expert sends its tokens back, and before a
         /// stage passes a micro-batch on.
         compute: Span, "", UP_TO_LONGEST, Fallback::Text("0 s");
+        /// How long a rank takes before it sends a message, from when what that waits for is complete: o of LogGOPS,
+        /// AS_SEND_LAT of SimAI.
+        overhead: Span, "o", UP_TO_LONGEST, Fallback::Text("0 s");
         /// Of moe: the expert at rank r, from 0, is chosen in proportion to 1 / (r + 1)^skew; left out, all alike.
         skew: Option<f64>, "", Range::between(0.0, 10.0);
         /// Of a pipeline: how many micro-batches; left out, one.
@@ -125,8 +128,8 @@ impl Arriving for CollectiveOperation {
                 (true, _) => {
                     entry.start + Span::from_ps(entry.stagger.ps().saturating_mul(message.from.number().into()))
                 }
-                (false, true) => self.compute,
-                (false, false) => Span::ZERO,
+                (false, true) => self.compute + self.overhead,
+                (false, false) => self.overhead,
             };
             HostPair {
                 from: hosts[message.from.position()],

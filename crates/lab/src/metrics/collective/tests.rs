@@ -156,6 +156,16 @@ fn experts_and_stages_compute_between_messages() {
     assert_eq!(of(&three, |run| run.json())["messages"], 3 * 6);
 }
 
+/// A ring of 14 steps, 13 of which begin 2 us after what they wait for: by then the answer, for which they would wait otherwise, has
+/// left. In a second round the first step waits, too.
+#[test]
+fn a_rank_takes_its_overhead_before_each_message_that_waits() {
+    let bound = 14 * message(10) + 13 * 2_000_000;
+    assert_eq!(took(&["traffic.overhead=2 us"]), (bound, bound));
+    let twice = 2 * bound + 2_000_000 + 7_000_000;
+    assert_eq!(took(&["traffic.overhead=2 us", "traffic.rounds=2", "traffic.compute=7 us"]), (twice, twice));
+}
+
 /// Ranks on hosts 3 to 6: each starts 1 us after the one before it, whatever number its host has.
 #[test]
 fn a_stagger_counts_ranks() {
