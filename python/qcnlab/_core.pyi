@@ -256,8 +256,14 @@ def run(
     replications: int | None = None,
     jobs: int | None = None,
     flow_level: bool = False,
-    progress: Callable[[float], None] | None = None,
-) -> list[Outcome]: ...
+    progress: Callable[[float, int, int], None] | None = None,
+) -> list[Outcome]:
+    """Run all replications of all scenarios.
+
+    `progress` gets the share of the work that is done and, of runs of messages, how many messages
+    are complete and how many there are.
+    """
+
 def run_captured(
     scenario: Scenario,
     capture: Capture,
@@ -265,7 +271,7 @@ def run_captured(
     seed: int | None = None,
     replications: int | None = None,
     jobs: int | None = None,
-    progress: Callable[[float], None] | None = None,
+    progress: Callable[[float, int, int], None] | None = None,
 ) -> tuple[Outcome, tuple[list[str], int, int, str | None, str | None]]:
     """Run as `run`, and capture the first replication.
 

@@ -54,7 +54,7 @@ fn values(column: &Column) -> (String, Vec<f64>) {
         Data::OptionalF64(values) => optional!(values),
         Data::Word(values, words) => {
             for value in values {
-                let _ = writeln!(text, "{}", words[*value as usize]);
+                let _ = writeln!(text, "{}", &words[*value as usize]);
             }
         }
     }

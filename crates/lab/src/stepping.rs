@@ -71,8 +71,7 @@ impl SteppedRun {
         let fabric = &self.fabric;
         let outputs = |node: usize| fabric.ports.iter().filter(move |port| port.from as usize == node).count();
         let forwards = |node: usize| {
-            let path =
-                |path: &Vec<u32>| path[1..].iter().any(|port| fabric.ports[*port as usize].from as usize == node);
+            let path = |path: &[u32]| path[1..].iter().any(|port| fabric.ports[*port as usize].from as usize == node);
             fabric.flows.iter().flat_map(|flow| &flow.paths).any(path)
         };
         let nodes = fabric.nodes.iter().enumerate();
@@ -92,7 +91,7 @@ impl SteppedRun {
             .flows
             .iter()
             .zip(fabric.crossing.iter())
-            .map(|(flow, crosses)| json!({ "name": flow.name, "crosses": crosses, "path": flow.paths[0] }));
+            .map(|(flow, crosses)| json!({ "name": &*flow.name, "crosses": crosses, "path": &flow.paths[0] }));
         json!({
             "nodes": nodes
                 .map(|(index, node)| json!({ "name": node.name, "host": !forwards(index), "outputs": outputs(index) }))

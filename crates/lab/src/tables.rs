@@ -7,7 +7,7 @@ use crate::replication::Replication;
 use qcnlab_schemes::SignalKind;
 use qcnlab_sim::{DropKind, FlowTally, RoceTally, TcpTally, Trace};
 use qcnlab_traffic::Alone;
-use qcnlab_units::{Instant, Span};
+use qcnlab_units::{Instant, Names, Span};
 use std::sync::Arc;
 
 /// A column's values.
@@ -26,7 +26,7 @@ pub enum Data {
     /// Real numbers.
     F64(Vec<f64>),
     /// Words: each value is an index into the list of names.
-    Word(Vec<u32>, Arc<[String]>),
+    Word(Vec<u32>, Arc<Names>),
 }
 
 /// A named column.
@@ -85,7 +85,7 @@ impl Data {
                 if word.contains([',', '"', '\n']) {
                     format!("\"{}\"", word.replace('"', "\"\""))
                 } else {
-                    word.clone()
+                    word.to_owned()
                 }
             }
         }
@@ -118,29 +118,29 @@ impl Outcome {
 /// An outcome and its names: those of each replication's ports and flows, in one list where they differ.
 struct NamedOutcome<'a> {
     outcome: &'a Outcome,
-    ports: Names,
-    sources: Names,
+    ports: NamesOfRuns,
+    sources: NamesOfRuns,
 }
 
 /// Names, and where those of each replication begin.
-struct Names {
-    all: Arc<[String]>,
+struct NamesOfRuns {
+    all: Arc<Names>,
     starts: Vec<u32>,
 }
 
-impl Names {
-    fn of(outcome: &Outcome, names: fn(&Fabric) -> &Arc<[String]>) -> Names {
+impl NamesOfRuns {
+    fn of(outcome: &Outcome, names: fn(&Fabric) -> &Arc<Names>) -> NamesOfRuns {
         let runs = &outcome.replications;
-        let Some(first) = runs.first() else { return Names { all: Arc::new([]), starts: Vec::new() } };
+        let Some(first) = runs.first() else { return NamesOfRuns { all: Arc::default(), starts: Vec::new() } };
         if runs.iter().all(|run| Arc::ptr_eq(&run.fabric, &first.fabric)) {
-            return Names { all: names(&first.fabric).clone(), starts: vec![0; runs.len()] };
+            return NamesOfRuns { all: names(&first.fabric).clone(), starts: vec![0; runs.len()] };
         }
-        let (mut all, mut starts) = (Vec::new(), Vec::new());
+        let (mut all, mut starts) = (Names::default(), Vec::new());
         for run in runs {
             starts.push(all.len() as u32);
-            all.extend_from_slice(names(&run.fabric));
+            all.append(names(&run.fabric));
         }
-        Names { all: all.into(), starts }
+        NamesOfRuns { all: all.into(), starts }
     }
 
     fn column(&self, outcome: &Outcome, name: &'static str, rows: impl Fn(&Replication) -> Vec<u32>) -> Column {
@@ -152,8 +152,8 @@ impl Names {
 
 impl<'a> NamedOutcome<'a> {
     fn new(outcome: &'a Outcome) -> NamedOutcome<'a> {
-        let ports = Names::of(outcome, |fabric| &fabric.port_names);
-        NamedOutcome { outcome, ports, sources: Names::of(outcome, |fabric| &fabric.flow_names) }
+        let ports = NamesOfRuns::of(outcome, |fabric| &fabric.port_names);
+        NamedOutcome { outcome, ports, sources: NamesOfRuns::of(outcome, |fabric| &fabric.flow_names) }
     }
 
     /// A column over all replications.
@@ -232,7 +232,7 @@ fn throughput(from: &NamedOutcome) -> Table {
 }
 
 fn messages(from: &NamedOutcome) -> Table {
-    let kinds: Arc<[String]> = SignalKind::ALL.iter().map(|kind| kind.name().to_owned()).collect();
+    let kinds: Arc<Names> = Arc::new(SignalKind::ALL.iter().map(|kind| kind.name()).collect());
     let kind = from.gather(
         |t| &t.messages.signal,
         |s| SignalKind::ALL.iter().position(|k| *k == s.kind()).expect("every kind is listed") as u32,
@@ -261,7 +261,7 @@ fn messages(from: &NamedOutcome) -> Table {
 }
 
 fn drops(from: &NamedOutcome) -> Table {
-    let kinds: Arc<[String]> = DropKind::ALL.iter().map(|kind| kind.name().to_owned()).collect();
+    let kinds: Arc<Names> = Arc::new(DropKind::ALL.iter().map(|kind| kind.name()).collect());
     let kind = from.gather(|t| &t.drops.kind, |kind| *kind as u32);
     table(
         "drops",
@@ -395,8 +395,8 @@ fn flows(from: &NamedOutcome) -> Table {
 
 fn metric_values(from: &NamedOutcome) -> Table {
     let runs = &from.outcome.replications;
-    let names: Arc<[String]> = METRICS.iter().map(|m| m.name.to_owned()).collect();
-    let units: Arc<[String]> = METRICS.iter().map(|m| m.unit.to_owned()).collect();
+    let names: Arc<Names> = Arc::new(METRICS.iter().map(|m| m.name).collect());
+    let units: Arc<Names> = Arc::new(METRICS.iter().map(|m| m.unit).collect());
     let indices: Vec<u32> = runs.iter().flat_map(|_| 0..METRICS.len() as u32).collect();
     table(
         "metrics",

@@ -22,7 +22,7 @@ fn metric(outcome: &Outcome, name: &str) -> Option<f64> {
 fn words(outcome: &Outcome, table: &str, column: &str) -> Vec<String> {
     let table = outcome.table(table).unwrap_or_else(|| panic!("no table {table}"));
     match table.columns.into_iter().find(|c| c.name == column).map(|c| c.data) {
-        Some(Data::Word(indices, names)) => indices.iter().map(|index| names[*index as usize].clone()).collect(),
+        Some(Data::Word(indices, names)) => indices.iter().map(|index| names[*index as usize].to_owned()).collect(),
         other => panic!("{column} holds no words: {other:?}"),
     }
 }

@@ -45,7 +45,7 @@ fn outcome(overrides: &[&str]) -> Outcome {
 fn pairs(outcome: &Outcome, table: &str, columns: [&str; 2]) -> Vec<(String, String)> {
     let table = outcome.table(table).unwrap_or_else(|| panic!("no table {table}"));
     let words = |name: &str| match table.columns.iter().find(|column| column.name == name).map(|column| &column.data) {
-        Some(Data::Word(indices, names)) => indices.iter().map(|index| names[*index as usize].clone()).collect(),
+        Some(Data::Word(indices, names)) => indices.iter().map(|index| names[*index as usize].to_owned()).collect(),
         other => panic!("{name} holds no words: {other:?}"),
     };
     let [left, right]: [Vec<String>; 2] = columns.map(words);

@@ -156,7 +156,7 @@ pub(crate) fn check(plan: &Plan) -> Result<(), Unsupported> {
         matches!(traffic, Traffic::Tcp { .. } | Traffic::Constant { .. } | Traffic::Saturated { .. })
     };
     if let Some(flow) = plan.flows.iter().find(|flow| !makes(&flow.traffic)) {
-        return Err(Unsupported::IperfTraffic { flow: flow.name.clone() });
+        return Err(Unsupported::IperfTraffic { flow: flow.name.to_string() });
     }
     if plan.end < Instant::ZERO + SHORTEST {
         return Err(Unsupported::IperfTime { seconds: SHORTEST.ps() / 1_000_000_000_000 });

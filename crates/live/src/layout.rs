@@ -283,7 +283,7 @@ fn flows(plan: &Plan) -> Result<Vec<FlowEnds>, Unsupported> {
     let mut all = Vec::new();
     for (index, flow) in (0u16..).zip(&plan.flows) {
         if flow.paths.len() > 1 {
-            return Err(Unsupported::Paths { flow: flow.name.clone() });
+            return Err(Unsupported::Paths { flow: flow.name.to_string() });
         }
         let path = &flow.paths[0];
         let source = plan.ports[path[0] as usize].from;

@@ -73,7 +73,7 @@ pub(crate) fn run_captured(
     let control = Control::default();
     let work_ps = qcnlab_lab::work_ps(scenarios, &qcnlab_lab::all_tasks(scenarios, &options));
     let running = || qcnlab_lab::run_captured(&scenario.0, &options, &capture.0, &control);
-    let attended = running::Attended { control: &control, work_ps, progress };
+    let attended = running::Attended { control: &control, work_ps, progress, counts_messages: true };
     let (outcome, summary) =
         running::attended(py, &attended, running, || Ok(()))?.map_err(|fault| errors::of_run(py, &fault))?;
     Ok((Outcome(outcome), (summary.ports, summary.frames, summary.size.get(), summary.limit, summary.failure)))

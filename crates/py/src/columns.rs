@@ -80,7 +80,7 @@ fn taken(py: Python<'_>, data: Data) -> Taken<'_> {
         Data::OptionalF64(values) => partly(py, "Float64", &values),
         Data::Word(indices, names) => {
             let (kind, octets, there, _) = whole(py, "UInt32", &indices);
-            (kind, octets, there, Some(names.to_vec()))
+            (kind, octets, there, Some(names.iter().map(str::to_owned).collect()))
         }
     }
 }

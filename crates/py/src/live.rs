@@ -71,7 +71,7 @@ mod linux {
     ) -> PyResult<()> {
         let options = LiveOptions { scale, traffic: traffic_of(py, traffic)?, ..LiveOptions::default() };
         let (control, standing) = (Control::default(), OnceLock::<Standing>::new());
-        let watched = Attended { control: &control, work_ps: 1, progress: None };
+        let watched = Attended { control: &control, work_ps: 1, progress: None, counts_messages: false };
         let running = || qcnlab_live::stand(&scenario.0, &options, prefix, &control, &standing);
         let show = || {
             let Some(standing) = standing.get().filter(|standing| standing.view.has_begun()) else { return Ok(()) };
@@ -91,7 +91,8 @@ mod linux {
         // Before any thread is started: what is not root enters a user namespace, which only one thread can.
         qcnlab_live::prepare_process().map_err(|fault| of_live(py, &fault))?;
         let control = Control::default();
-        let watched = Attended { control: &control, work_ps: slow.duration.ps(), progress };
+        let work_ps = slow.duration.ps();
+        let watched = Attended { control: &control, work_ps, progress, counts_messages: false };
         let running = || qcnlab_live::run(&scenario.0, &options, &control);
         let run = attended(py, &watched, running, || Ok(()))?.map_err(|fault| of_live(py, &fault))?;
         let mut account = run.account_json();

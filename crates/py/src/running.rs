@@ -31,7 +31,8 @@ pub(crate) fn run(
     let control = Control::default();
     let work_ps = qcnlab_lab::work_ps(&scenarios, &qcnlab_lab::all_tasks(&scenarios, &options));
     let running = || qcnlab_lab::run(&scenarios, &options, &control);
-    let outcomes = attended(py, &Attended { control: &control, work_ps, progress }, running, || Ok(()))?;
+    let watched = Attended { control: &control, work_ps, progress, counts_messages: true };
+    let outcomes = attended(py, &watched, running, || Ok(()))?;
     let outcomes = outcomes.map_err(|fault| errors::of_run(py, &fault))?;
     Ok(outcomes.into_iter().map(Outcome).collect())
 }
@@ -64,8 +65,8 @@ pub(crate) fn run_each(
         })
     };
     let hand_on = || hand_on(py, &from, &ended);
-    attended(py, &Attended { control: &control, work_ps, progress }, running, hand_on)?
-        .map_err(|fault| errors::of_run(py, &fault))
+    let watched = Attended { control: &control, work_ps, progress, counts_messages: false };
+    attended(py, &watched, running, hand_on)?.map_err(|fault| errors::of_run(py, &fault))
 }
 
 /// A task's index, and its metrics or why there are none.
@@ -91,6 +92,21 @@ pub(crate) struct Attended<'a> {
     pub(crate) work_ps: u64,
     /// Called with the share of the work that is done.
     pub(crate) progress: Option<Py<PyAny>>,
+    /// Whether it is also told how many messages are complete, and of how many, in runs that are over with them.
+    pub(crate) counts_messages: bool,
+}
+
+impl Attended<'_> {
+    /// Tells the caller how far the work is.
+    fn tell(&self, py: Python<'_>, share: f64) -> PyResult<()> {
+        let Some(progress) = &self.progress else { return Ok(()) };
+        let [done, all] = [&self.control.done_flows, &self.control.flows].map(|count| count.load(Ordering::Relaxed));
+        match self.counts_messages && all > 0 {
+            true => progress.call1(py, (share, done, all)),
+            false => progress.call1(py, (share,)),
+        }
+        .map(drop)
+    }
 }
 
 /// Calls `running` on a thread of its own. Meanwhile and at the end it calls `poll`; in between it reports progress and
@@ -102,7 +118,7 @@ pub(crate) fn attended<T: Send>(
     poll: impl Fn() -> PyResult<()>,
 ) -> PyResult<T> {
     let work = of.work_ps.max(1) as f64;
-    let tell = |share: f64| of.progress.as_ref().map_or(Ok(()), |progress| progress.call1(py, (share,)).map(drop));
+    let tell = |share: f64| of.tell(py, share);
     let (done, mut finished) = mpsc::sync_channel(1);
     let mut stop = None;
     let result = std::thread::scope(|scope| {

@@ -332,7 +332,7 @@ fn domain(scenario: &Scenario, resolved: &ResolvedScenario) -> Result<(), Locate
         if resolved.paths[number].iter().any(|path| domain.at_the_end(path, class, true).1) {
             let host = resolved.network.nodes[sink].name.clone();
             let keys = ["defence", "domain.outside"].map(str::to_owned);
-            return fault(DomainFault::TagAtOutsider { flow: flow.name.clone(), host }, &keys);
+            return fault(DomainFault::TagAtOutsider { flow: flow.name.to_string(), host }, &keys);
         }
     }
     if any {

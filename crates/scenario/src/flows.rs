@@ -8,7 +8,7 @@ use super::types::Scenario;
 use qcnlab_network::topology::{Network, NodeId};
 use qcnlab_schemes::params::Variants;
 use qcnlab_sim::WaitDelays;
-use qcnlab_units::{Bytes, Span};
+use qcnlab_units::{Bytes, Name, Names, Span};
 use std::collections::HashMap;
 
 /// One flow of a scenario's traffic.
@@ -16,11 +16,9 @@ use std::collections::HashMap;
 pub struct FlowSpec {
     /// Its name: `from->to`, or the source's alone if the topology is built around the receiver; with `#2` and so on
     /// for further flows of a pair.
-    pub name: String,
+    pub name: Name,
     /// Position of the source among the nodes of the network, from 0.
     pub source_index: NodeId,
-    /// The source's name.
-    pub source_name: String,
     /// Position of the receiver among the nodes of the network.
     pub sink_index: NodeId,
     /// Position of the entry in [`Scenario::traffic`].
@@ -62,21 +60,30 @@ impl Scenario {
 /// The flows of a scenario over its network.
 pub(super) fn flows(scenario: &Scenario, network: &Network, draw: Draw) -> Result<Vec<FlowSpec>, LocatedFault> {
     let mut flows: Vec<FlowSpec> = Vec::new();
+    let mut names = Names::default();
+    let unnamed = Name::from("");
     let mut of_pair: HashMap<(NodeId, NodeId), u32> = HashMap::new();
     let name = |node: NodeId| &network.nodes[node].name;
     let sink = scenario.topology.built_in_bottleneck().map(|bottleneck| bottleneck.sink);
     for traffic in 0..scenario.traffic.len() {
         let first = flows.len();
         let kind = scenario.traffic[traffic].arrivals.kind();
-        for pair in kind.pairs(&entry(scenario, network, traffic, draw))? {
+        let pairs = kind.pairs(&entry(scenario, network, traffic, draw))?;
+        flows.reserve_exact(pairs.len());
+        names.reserve(pairs.len());
+        for pair in pairs {
             let count = of_pair.entry((pair.from, pair.to)).or_insert(0);
             *count += 1;
             let (from, to) = (name(pair.from), name(pair.to));
-            let hosts = if Some(pair.to) == sink { from.clone() } else { format!("{from}->{to}") };
+            match (Some(pair.to) == sink, *count) {
+                (true, 1) => names.push(format_args!("{from}")),
+                (true, count) => names.push(format_args!("{from}#{count}")),
+                (false, 1) => names.push(format_args!("{from}->{to}")),
+                (false, count) => names.push(format_args!("{from}->{to}#{count}")),
+            }
             flows.push(FlowSpec {
-                name: if *count == 1 { hosts } else { format!("{hosts}#{count}") },
+                name: unnamed.clone(),
                 source_index: pair.from,
-                source_name: name(pair.from).clone(),
                 sink_index: pair.to,
                 traffic,
                 start: pair.start,
@@ -90,6 +97,7 @@ pub(super) fn flows(scenario: &Scenario, network: &Network, draw: Draw) -> Resul
             return Err(too_many(flows.len(), traffic));
         }
     }
+    flows.iter_mut().zip(names.shared()).for_each(|(flow, name)| flow.name = name);
     Ok(flows)
 }
 

@@ -5,7 +5,7 @@
 
 use super::Adapters;
 use qcnlab_network::topology::{Link, Network, Node, NodeId, PortId, Role};
-use qcnlab_units::{IdVec, Span};
+use qcnlab_units::{IdVec, Paths, Span};
 
 /// Suffix of an inner node's name, after its host's. Names in files have no slash.
 const READER: &str = "/reader";
@@ -21,7 +21,7 @@ impl Adapters {
 /// ends at the host.
 pub(super) fn add_readers<'a>(
     network: &mut Network,
-    paths: &mut [Vec<Vec<PortId>>],
+    paths: &mut Vec<Paths<PortId>>,
     adapter: impl Fn(NodeId) -> Option<&'a Adapters>,
 ) {
     let mut inside = IdVec::for_each_of(&network.nodes, None);
@@ -34,8 +34,10 @@ pub(super) fn add_readers<'a>(
         network.links.push(Link { a: host, b: network.nodes.next_id(), rate, delay: Span::ZERO });
         network.nodes.push(Node { name, role: Role::Host });
     }
-    for path in paths.iter_mut().flatten() {
-        let last = path.last().map(|port| network.ends(*port).1);
-        path.extend(last.and_then(|host| inside[host]));
+    if inside.iter().any(Option::is_some) {
+        *paths = Paths::changed(paths, |path| {
+            let last = path.last().map(|port| network.ends(*port).1);
+            path.iter().copied().chain(last.and_then(|host| inside[host])).collect::<Vec<_>>()
+        });
     }
 }

@@ -24,7 +24,7 @@ use super::wred::thresholds;
 use super::{Adapters, Switches};
 use qcnlab_network::topology::{LinkId, Network, Node, NodeId, PortId, Role};
 use qcnlab_sim::{PausePlan, PauseRule, SharedBufferPlan, WatchdogPlan, WredPlan};
-use qcnlab_units::{BitRate, Bytes, Id, IdVec, Span};
+use qcnlab_units::{BitRate, Bytes, Id, IdVec, Paths, Span};
 use std::collections::HashMap;
 
 /// A scenario with everything that follows from its tables. Ports are numbered as [`Network`] numbers them.
@@ -35,7 +35,7 @@ pub struct ResolvedScenario {
     /// Flows, by entry of traffic and then in its order.
     pub flows: Vec<FlowSpec>,
     /// Paths of each flow: ports from the source's on.
-    pub paths: Vec<Vec<Vec<PortId>>>,
+    pub paths: Vec<Paths<PortId>>,
     /// Other paths that flows take later, in order of time.
     pub reroutes: Vec<NewPaths>,
     /// When which link is down.
@@ -433,7 +433,7 @@ impl ResolvedScenario {
     pub fn crosses_always_or_never(&self, flow: usize) -> bool {
         let changed = self.reroutes.iter().filter(|change| change.flow == flow).flat_map(|change| change.paths.iter());
         let crosses = self.crosses_bottleneck(flow);
-        self.paths[flow].iter().chain(changed).all(|path| path.contains(&self.bottleneck) == crosses)
+        self.paths[flow].iter().chain(changed.map(Vec::as_slice)).all(|path| path.contains(&self.bottleneck) == crosses)
     }
 }
 
@@ -512,7 +512,7 @@ fn wanted(
     scenario: &Scenario,
     network: &Network,
     flows: &[FlowSpec],
-    paths: &[Vec<Vec<PortId>>],
+    paths: &[Paths<PortId>],
     sends: &IdVec<NodeId, u32>,
 ) -> Vec<f64> {
     let mut of_stream: HashMap<(usize, NodeId), f64> = HashMap::new();
@@ -521,7 +521,7 @@ fn wanted(
     for (number, flow) in flows.iter().enumerate() {
         first.entry(flow.traffic).or_insert(number);
     }
-    let one = |(number, (flow, paths)): (usize, (&FlowSpec, &Vec<Vec<PortId>>))| {
+    let one = |(number, (flow, paths)): (usize, (&FlowSpec, &Paths<PortId>))| {
         if let Some(size) = flow.size {
             return size.bits() as f64 / scenario.arrivals_end().seconds();
         }
@@ -545,7 +545,7 @@ fn wanted(
 
 /// Returns the output port of a switch with the highest offered load, the first of several; any port if no flow crosses
 /// a switch.
-fn most_offered(network: &Network, paths: &[Vec<Vec<PortId>>], wanted_bps: &[f64]) -> PortId {
+fn most_offered(network: &Network, paths: &[Paths<PortId>], wanted_bps: &[f64]) -> PortId {
     let mut load = network.by_port(0.0);
     for (ways, wanted) in paths.iter().zip(wanted_bps) {
         for port in ways.iter().flatten() {

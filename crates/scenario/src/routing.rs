@@ -10,7 +10,7 @@ use super::types::Scenario;
 use qcnlab_network::Pattern;
 use qcnlab_network::topology::{Link, LinkId, Network, NodeId, PortId, Role, Routes, TopologyError};
 use qcnlab_schemes::params::Variants;
-use qcnlab_units::{Id, IdVec, Span};
+use qcnlab_units::{Id, IdVec, Paths, PathsOfFlows, Span};
 use std::collections::HashMap;
 
 /// Seed of the hash that chooses a flow's path: the same in every replication, so that what a scenario's
@@ -33,7 +33,7 @@ pub(super) fn paths(
     scenario: &Scenario,
     network: &Network,
     flows: &[FlowSpec],
-) -> Result<Vec<Vec<Vec<PortId>>>, LocatedFault> {
+) -> Result<Vec<Paths<PortId>>, LocatedFault> {
     let written = written(scenario, network)?;
     let mut ways = Ways::new(scenario, network, &IdVec::for_each_of(&network.links, false))?;
     let path =
@@ -41,18 +41,33 @@ pub(super) fn paths(
             Some(paths) => Ok(ways.chosen(flow, paths)),
             None => ways.of(flow).map_err(|error| no_way(flow, error)),
         };
-    // In large networks ways to a switch are forgotten for those to others: the flows to one are looked at together.
-    let mut order: Vec<usize> = (0..flows.len()).collect();
-    order.sort_by_key(|flow| ways.routes.switch_of(flows[*flow].sink_index));
-    let mut paths = vec![Vec::new(); flows.len()];
-    let mut first_fault = None;
-    for flow in order {
+    // In large networks ways to a switch are forgotten for those to others: the flows to one are looked at together. So
+    // are those of two hosts, of which many take the same paths.
+    let hosts = |flow: usize| (flows[flow].sink_index, flows[flow].source_index);
+    let mut order: Vec<u32> = (0..flows.len() as u32).collect();
+    order.sort_by_key(|flow| {
+        let (to, from) = hosts(flow.position());
+        (ways.routes.switch_of(to), to, from)
+    });
+    let mut paths = PathsOfFlows::new(flows.len());
+    let mut first_fault: Option<(usize, LocatedFault)> = None;
+    let (mut of_hosts, mut known) = (None, Vec::new());
+    for flow in order.into_iter().map(Id::position) {
+        if of_hosts.replace(hosts(flow)) != Some(hosts(flow)) {
+            known.clear();
+        }
         match path(&mut ways, &flows[flow]) {
-            Ok(ways) => paths[flow] = ways,
+            Ok(ways) => match known.iter().find(|before| paths.of(**before).eq(ways.iter().map(|path| &**path))) {
+                Some(before) => paths.share(flow, *before),
+                None => {
+                    paths.add(flow, &ways);
+                    known.push(flow);
+                }
+            },
             Err(fault) => first_fault = first_fault.filter(|(before, _)| *before < flow).or(Some((flow, fault))),
         }
     }
-    first_fault.map_or(Ok(paths), |(_, fault)| Err(fault))
+    first_fault.map_or_else(|| Ok(paths.finish()), |(_, fault)| Err(fault))
 }
 
 /// Whether flows take the ways that others take under the same tables of routing and switches: they have the same names
@@ -99,23 +114,23 @@ pub(super) fn reroutes(
     scenario: &Scenario,
     network: &Network,
     flows: &[FlowSpec],
-    paths: &[Vec<Vec<PortId>>],
+    paths: &[Paths<PortId>],
     failed: &[FailedLink],
 ) -> Result<Vec<NewPaths>, LocatedFault> {
     let Some(delay) = scenario.routing.converges_after else { return Ok(Vec::new()) };
     let mut times: Vec<Span> = failed.iter().flat_map(|each| [Some(each.from), each.until]).flatten().collect();
     times.sort_unstable();
     times.dedup();
-    let mut now: Vec<Vec<Vec<PortId>>> = paths.to_vec();
+    let mut now: Vec<Paths<PortId>> = paths.to_vec();
     let mut changes = Vec::new();
     for time in times {
         let down = |each: &&FailedLink| each.from <= time && each.until.is_none_or(|until| time < until);
         let mut dead = IdVec::for_each_of(&network.links, false);
         failed.iter().filter(down).for_each(|each| dead[each.link] = true);
         for (number, paths) in repaired(scenario, network, flows, &dead)?.into_iter().enumerate() {
-            if let Some(paths) = paths.filter(|paths| *paths != now[number]) {
+            if let Some(paths) = paths.filter(|paths| !now[number].iter().eq(paths.iter().map(|path| &**path))) {
                 changes.push(NewPaths { at: time + delay, flow: number, paths: paths.clone() });
-                now[number] = paths;
+                now[number] = paths.into();
             }
         }
     }

@@ -213,7 +213,7 @@ fn the_hash_counts_what_changes_a_run() {
 fn flows_expand_wildcards_and_stagger() {
     let base = with(&read("w1-10-senders-cbr"), &["traffic.from=source1*"]);
     let flows = base.flows();
-    let names: Vec<&str> = flows.iter().map(|f| f.source_name.as_str()).collect();
+    let names: Vec<&str> = flows.iter().map(|f| &*f.name).collect();
     assert_eq!(names, ["source1", "source10"]);
     let starts: Vec<u64> = flows.iter().map(|f| f.start.ps()).collect();
     assert_eq!(starts, [0, 1_142_857], "the i-th source matched starts i staggers later");

@@ -28,17 +28,18 @@ pub struct Claim {
 impl Claim {
     /// A flow on a single path, which has each link once.
     pub fn along<I: Id>(path: &[I], ceiling: Option<BitRate>) -> Claim {
-        Claim::split(&[path], ceiling)
+        Claim::split([path].into_iter(), ceiling)
     }
 
     /// A flow that is split evenly over several paths, as when each frame takes one at random: a link on k of n paths
     /// carries k/n of its rate.
-    pub fn split<I: Id, P: AsRef<[I]>>(paths: &[P], ceiling: Option<BitRate>) -> Claim {
+    pub fn split<'a, I: Id + 'a>(paths: impl ExactSizeIterator<Item = &'a [I]>, ceiling: Option<BitRate>) -> Claim {
         let mut uses: BTreeMap<u32, u32> = BTreeMap::new();
-        for link in paths.iter().flat_map(|path| path.as_ref()) {
+        let count = paths.len() as f64;
+        for link in paths.flatten() {
             *uses.entry(link.number()).or_default() += 1;
         }
-        let share = |uses: u32| f64::from(uses) / paths.len() as f64;
+        let share = |uses: u32| f64::from(uses) / count;
         Claim {
             links: uses.into_iter().map(|(link, uses)| (link, share(uses))).collect(),
             ceiling_bps: ceiling.map(BitRate::as_f64),

@@ -88,7 +88,7 @@ impl Connection {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Traffic;
+    use crate::plan::{FlowSettings, Traffic};
     use crate::tcp::{Flavour, RttFrom};
     use crate::testing;
     use qcnlab_units::Span;
@@ -96,20 +96,12 @@ mod tests {
     fn connection(rtt_from: RttFrom) -> Connection {
         let config = tcp::Config { initial_window: 2, rtt_from, ..testing::connection(Flavour::Reno) };
         let flow = FlowPlan {
-            name: "a->b".to_owned(),
-            paths: vec![vec![0]],
-            class: 0,
+            name: "a->b".into(),
+            paths: vec![vec![0]].into(),
             traffic: Traffic::Tcp { config: config.into(), total: None },
-            frame: Bytes::new(1500),
             start: Instant::ZERO,
-            start_jitter: Span::ZERO,
-            stop: Instant::NEVER,
-            controlled: true,
-            cn_tag: true,
             limiter: 0,
-            room: None,
-            rate_step: None,
-            burst: None,
+            settings: FlowSettings::default().into(),
         };
         Connection::new(&config, None, &flow)
     }

@@ -62,9 +62,9 @@ pub use departure::{DataFacts, Departure, FrameFacts, SignalFacts};
 pub use engine::{Control, Ending, Engine, Finished, Halt, Sink, SoFar};
 pub use path_choice::{PathChoice, QueueChoice};
 pub use plan::{
-    CompletesAt, DependencyPlan, DomainPlan, DomainPort, Events, Feedback, FlowPlan, FlowPlans, GeneratorPlan,
-    LinkFailure, LinkPlan, NodePlan, PausePlan, PauseRule, PauseScope, PauseStorm, PauseTarget, Plan, PortPlan,
-    Process, Record, ReplayPlan, Reroute, ServiceChange, Ties, Traffic, TrimPlan, WaitDelays,
+    CompletesAt, DependencyPlan, DomainPlan, DomainPort, Events, Feedback, FlowPlan, FlowPlans, FlowSettings,
+    GeneratorPlan, LinkFailure, LinkPlan, NodePlan, PausePlan, PauseRule, PauseScope, PauseStorm, PauseTarget, Plan,
+    PortPlan, Process, Record, ReplayPlan, Reroute, ServiceChange, Ties, Traffic, TrimPlan, WaitDelays,
 };
 pub use replay::{ReplayError, ReplaySource, ReplayStream, ReplayedFrame};
 pub use reps::RepsPlan;

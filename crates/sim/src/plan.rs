@@ -10,7 +10,7 @@ use qcnlab_schemes::ReactionPoint;
 use qcnlab_schemes::dice::{Dice, Purpose};
 pub use qcnlab_schemes::driver::{PausePlan, PauseRule, PauseScope, PauseTarget};
 use qcnlab_schemes::registry::Config;
-use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use qcnlab_units::{BitRate, Bytes, Instant, Name, Paths, Span};
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
@@ -90,10 +90,10 @@ impl LinkPlan {
 
 impl Plan {
     /// Every path that a flow takes at some time, with its flow.
-    pub(crate) fn all_paths(&self) -> impl Iterator<Item = (&FlowPlan, &Vec<u32>)> {
+    pub(crate) fn all_paths(&self) -> impl Iterator<Item = (&FlowPlan, &[u32])> {
         let first = self.flows.iter().flat_map(|flow| flow.paths.iter().map(move |path| (flow, path)));
         let later = self.reroutes.iter();
-        let later = later.flat_map(|each| each.paths.iter().map(|path| (&self.flows[each.flow as usize], path)));
+        let later = later.flat_map(|each| each.paths.iter().map(|path| (&self.flows[each.flow as usize], &**path)));
         first.chain(later)
     }
 
@@ -260,22 +260,33 @@ pub struct PortPlan {
     pub peer: Option<u32>,
 }
 
-/// A source, its rate limiter and its paths to the sink.
+/// A source, its rate limiter and its paths to the sink. What many flows have alike stands in its [settings](FlowSettings),
+/// and reads and changes like fields of its own.
 #[derive(Clone, Debug)]
 pub struct FlowPlan {
     /// The flow's name, like no other's; the key of its random streams.
-    pub name: String,
+    pub name: Name,
     /// Paths from the source to the sink: ports in order. All start at one port and end at one port; with
     /// several, each frame takes one as [`Plan::path_choice`] says.
-    pub paths: Vec<Vec<u32>>,
-    /// Class of its frames, 0 to 7; the highest goes first.
-    pub class: u8,
+    pub paths: Paths<u32>,
     /// What the source wants to send.
     pub traffic: Traffic,
-    /// Frame size; the last frame of a flow may be shorter.
-    pub frame: Bytes,
     /// When it starts; of a flow that [waits for others](Plan::dependencies), how long after they have completed.
     pub start: Instant,
+    /// Its limiter: flows of one host that name the same number share one limiter and one reaction point.
+    /// Numbers count up from 0 without gaps.
+    pub limiter: u32,
+    /// The rest, which flows share until one is changed.
+    pub settings: Arc<FlowSettings>,
+}
+
+/// What flows of an entry of traffic have alike.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct FlowSettings {
+    /// Class of a flow's frames, 0 to 7; the highest goes first.
+    pub class: u8,
+    /// Frame size; the last frame of a flow may be shorter.
+    pub frame: Bytes,
     /// A random time up to this is added to the start.
     pub start_jitter: Span,
     /// When it stops offering frames; what waits for its limiter is still sent.
@@ -284,15 +295,44 @@ pub struct FlowPlan {
     pub controlled: bool,
     /// Whether its frames carry a CN-TAG.
     pub cn_tag: bool,
-    /// Its limiter: flows of one host that name the same number share one limiter and one reaction point.
-    /// Numbers count up from 0 without gaps.
-    pub limiter: u32,
     /// Octets that wait at the source for the limiter at most; more is dropped there. `None` for no limit.
     pub room: Option<Bytes>,
     /// The limiter's rates are whole multiples of this, rounded down but never to zero; `None` for any rate.
     pub rate_step: Option<BitRate>,
     /// Octets that the limiter sends back to back, instead of the scheme's own number.
     pub burst: Option<Bytes>,
+}
+
+/// Frames of 1500 octets in class 0, under congestion control, from the start to the end of the run, and no limit at the
+/// source.
+impl Default for FlowSettings {
+    fn default() -> FlowSettings {
+        FlowSettings {
+            class: 0,
+            frame: Bytes::new(1500),
+            start_jitter: Span::ZERO,
+            stop: Instant::NEVER,
+            controlled: true,
+            cn_tag: true,
+            room: None,
+            rate_step: None,
+            burst: None,
+        }
+    }
+}
+
+impl Deref for FlowPlan {
+    type Target = FlowSettings;
+
+    fn deref(&self) -> &FlowSettings {
+        &self.settings
+    }
+}
+
+impl DerefMut for FlowPlan {
+    fn deref_mut(&mut self) -> &mut FlowSettings {
+        Arc::make_mut(&mut self.settings)
+    }
 }
 
 impl FlowPlan {
@@ -648,7 +688,7 @@ mod tests {
         net.link("a", "b", BitRate::gbps(10), Span::from_us(1));
         net.flow("a", "b", 0, greedy());
         net.flow("a", "b", 0, greedy());
-        net.plan.flows[0].paths = vec![vec![0], vec![0, 1]];
+        net.plan.flows[0].paths = vec![vec![0], vec![0, 1]].into();
         let paths = vec![vec![0, 1, 0]];
         net.plan.reroutes = vec![Reroute { at: Instant::ZERO + Span::from_us(1), flow: 0, paths }];
         let all: Vec<(&str, usize)> = net.plan.all_paths().map(|(flow, path)| (&*flow.name, path.len())).collect();

@@ -103,6 +103,8 @@ pub(crate) struct RateLimiters {
     live: IdVec<LimiterId, Option<Box<RateLimiter>>>,
     /// What is known of each that is not there; empty if all are.
     absent: IdVec<LimiterId, Absent>,
+    /// What those have counted that have ended and have counted something.
+    ended: Vec<LimiterCount>,
 }
 
 /// A rate limiter that is not there.
@@ -110,8 +112,10 @@ pub(crate) struct RateLimiters {
 enum Absent {
     /// It is made when its only flow begins, which is this one.
     Planned(FlowId),
-    /// Nothing can change any more what it has counted.
-    Ended(LimiterCount),
+    /// It is over and has counted nothing.
+    Idle,
+    /// Nothing can change any more what it has counted: its position among those that have ended.
+    Ended(u32),
 }
 
 impl RateLimiters {
@@ -153,7 +157,7 @@ impl RateLimiters {
         match (self.get(id), self.absent.get(id)) {
             (Some(limiter), _) => limiter.last_flow,
             (None, Some(Absent::Planned(flow))) => *flow,
-            (None, Some(Absent::Ended(_)) | None) => not_there(id),
+            (None, Some(Absent::Idle | Absent::Ended(_)) | None) => not_there(id),
         }
     }
 
@@ -173,7 +177,12 @@ impl RateLimiters {
     /// Keeps of a limiter only what it has counted.
     pub(crate) fn end(&mut self, id: LimiterId) {
         if let Some(limiter) = self.live[id].take() {
-            self.absent[id] = Absent::Ended(limiter.driver.count());
+            let count = limiter.driver.count();
+            self.absent[id] = match count.is_nothing() {
+                true => Absent::Idle,
+                false => Absent::Ended(self.ended.len() as u32),
+            };
+            self.ended.extend((!count.is_nothing()).then_some(count));
         }
     }
 
@@ -182,7 +191,8 @@ impl RateLimiters {
         self.live.enumerate().map(move |(id, limiter)| match (limiter, self.absent.get(id)) {
             (Some(limiter), _) => limiter.driver.count(),
             (None, Some(Absent::Planned(flow))) => made(*flow).driver.count(),
-            (None, Some(Absent::Ended(count))) => *count,
+            (None, Some(Absent::Idle)) => LimiterCount::default(),
+            (None, Some(Absent::Ended(number))) => self.ended[*number as usize],
             (None, None) => not_there(id),
         })
     }

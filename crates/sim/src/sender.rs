@@ -172,7 +172,7 @@ mod tests {
         let mut net = Net::new(&["a", "b"]);
         net.link("a", "b", BitRate::gbps(10), Span::from_us(1));
         net.flow("a", "b", 0, greedy());
-        net.plan.flows[0].paths = vec![vec![0]; 2];
+        net.plan.flows[0].paths = vec![vec![0]; 2].into();
         net.plan.path_choice = PathChoice::Recycled(RepsPlan { freeze: Span::from_us(1), explore: 0 });
         let mut sender = {
             let flow = &net.plan.flows[0];

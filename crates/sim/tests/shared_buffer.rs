@@ -175,7 +175,7 @@ fn a_ring_of_shared_buffers_locks() {
     ] {
         let from = &way[0][..1];
         let flow = net.flow(from, to, 3, greedy()) as usize;
-        net.plan.flows[flow].paths = vec![way.iter().map(|port| net.port(port)).collect()];
+        net.plan.flows[flow].paths = vec![way.iter().map(|port| net.port(port)).collect()].into();
     }
     for switch in ["s", "t", "u"] {
         share(&mut net, switch, 90_000, 7000);

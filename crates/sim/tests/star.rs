@@ -5,8 +5,8 @@ mod net;
 use proptest::prelude::*;
 use qcnlab_schemes::registry::Config;
 use qcnlab_sim::{
-    Control, Engine, Events, Feedback, Finished, FlowPlan, NodePlan, PathChoice, Plan, PortPlan, Record, ServiceChange,
-    Ties, Traffic,
+    Control, Engine, Events, Feedback, Finished, FlowPlan, FlowSettings, NodePlan, PathChoice, Plan, PortPlan, Record,
+    ServiceChange, Ties, Traffic,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
@@ -41,20 +41,12 @@ fn star(sources: u32, delay: Span, traffic: Traffic, scheme: &str) -> Plan {
     ports.push(port("sink->switch".to_owned(), (switch + 1, switch), None, false, Some(sources)));
     let flows = (0..sources)
         .map(|i| FlowPlan {
-            name: format!("source{i}"),
-            paths: vec![vec![i, sources]],
-            class: 0,
+            name: format!("source{i}").into(),
+            paths: vec![vec![i, sources]].into(),
             traffic: traffic.clone(),
-            frame: Bytes::new(1500),
             start: Instant::ZERO,
-            start_jitter: Span::ZERO,
-            stop: Instant::NEVER,
-            controlled: true,
-            cn_tag: true,
             limiter: i,
-            room: None,
-            rate_step: None,
-            burst: None,
+            settings: FlowSettings::default().into(),
         })
         .collect();
     let nodes = (0..sources + 2).map(|i| NodePlan { name: format!("node{i}"), ..NodePlan::default() }).collect();

@@ -45,15 +45,16 @@ class Bar:
         if self._shown is not None:
             self._shown.remove()
 
-    def __call__(self, fraction: float) -> None:
-        """Move the bar to `fraction`."""
+    def __call__(self, fraction: float, messages: int = 0, of: int = 0) -> None:
+        """Move the bar to `fraction`, and say how many messages `of` how many are complete."""
         if not self._enabled:
             return
         if self._shown is None:
             if time.monotonic() - self._started < PATIENCE_S:
                 return
             self._shown = _Notebook() if _in_notebook() else _Terminal(self._label)
-        self._shown.show(self._label, fraction, self._left(fraction))
+        said = (f"{messages:,} of {of:,} messages" if of else "", self._left(fraction))
+        self._shown.show(self._label, fraction, ", ".join(filter(None, said)))
 
     def _left(self, fraction: float) -> str:
         if fraction <= 0:

@@ -83,7 +83,7 @@ impl CaptureFile {
                 writer.write_frame(&written).map_err(cannot_write)?;
             }
         }
-        let names = ports.iter().map(|port| fabric.port_names[*port as usize].clone()).collect();
+        let names = ports.iter().map(|port| fabric.port_names[*port as usize].to_owned()).collect();
         let summary = CaptureSummary { ports: names, frames: 0, size: Bytes::ZERO, limit: None, failure: None };
         let options = options.clone();
         Ok(CaptureFile { writer: Some(writer), translator, interfaces, options, summary })

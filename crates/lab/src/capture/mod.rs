@@ -145,7 +145,7 @@ fn matching(fabric: &Fabric, text: &str) -> Result<Vec<u32>, RunError> {
     let ports = (0..).zip(fabric.port_names.iter()).filter(|(_, name)| pattern.matches(name));
     let ports: Vec<u32> = ports.map(|(index, _)| index).collect();
     if ports.is_empty() {
-        let some = fabric.port_names.iter().take(CaptureFault::MOST_NAMED).cloned().collect();
+        let some = fabric.port_names.iter().take(CaptureFault::MOST_NAMED).map(str::to_owned).collect();
         let fault = CaptureFault::NoPort { pattern: text.to_owned(), some, all: fabric.port_names.len() };
         return Err(RunError::Capture(fault));
     }

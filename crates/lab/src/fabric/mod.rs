@@ -15,7 +15,7 @@ use qcnlab_sim::{
     ServiceChange, SharedBufferPlan, SharedInputPlan, SharedQueuePlan, Traffic, TrimPlan,
 };
 use qcnlab_traffic::{Alone, Hop};
-use qcnlab_units::{BitRate, Bytes, Id, IdVec, Instant, Span};
+use qcnlab_units::{BitRate, Bytes, Id, IdVec, Instant, Names, Span};
 use serde_json::{Value, json};
 use std::sync::{Arc, OnceLock};
 
@@ -59,9 +59,9 @@ pub(crate) struct Fabric {
     /// The nodes that each flow is sent by and goes to.
     ends: Vec<(u32, u32)>,
     /// Names of the ports, by index.
-    pub(crate) port_names: Arc<[String]>,
+    pub(crate) port_names: Arc<Names>,
     /// Names of the flows, by index.
-    pub(crate) flow_names: Arc<[String]>,
+    pub(crate) flow_names: Arc<Names>,
 }
 
 /// Priorities that a port announces in its congestion notification TLV, a bit each.
@@ -145,8 +145,8 @@ impl Fabric {
             always_crossed,
             hotspot_at_bottleneck: resolved.hotspots.first() == Some(&resolved.bottleneck),
             crossing,
-            port_names: ports.iter().map(|port| port.name.clone()).collect(),
-            flow_names: flows.iter().map(|flow| flow.name.clone()).collect(),
+            port_names: Arc::new(ports.iter().map(|port| &port.name).collect()),
+            flow_names: flows.first().map(|flow| flow.name.list().clone()).unwrap_or_default(),
             ports,
             replays,
             flows: flows.into(),
@@ -315,7 +315,7 @@ fn claim((flow, wanted_bps): (&FlowPlan, &f64)) -> Claim {
         Traffic::Tcp { .. } | Traffic::Roce { .. } => None,
         Traffic::Constant { .. } | Traffic::Fed | Traffic::Replayed => Some(BitRate::bps(*wanted_bps as u64)),
     };
-    Claim::split(&flow.paths, ceiling)
+    Claim::split(flow.paths.iter(), ceiling)
 }
 
 /// Returns the ports that a run needs: those that flows cross or that are recorded, then those on which only feedback,

@@ -64,7 +64,8 @@ fn permuted(plan: &Plan, dice: &mut Dice) -> Plan {
     }
     for flow in &mut new.flows {
         flow.limiter = limiter_now[&flow.limiter];
-        flow.paths.iter_mut().flatten().for_each(|port| *port = port_now[*port as usize]);
+        let ports = |path: &[u32]| path.iter().map(|port| port_now[*port as usize]).collect();
+        flow.paths = flow.paths.iter().map(ports).collect::<Vec<Vec<u32>>>().into();
     }
     new.generators.iter_mut().flat_map(|each| &mut each.flows).for_each(|flow| *flow = flow_now[*flow as usize]);
     new.services.iter_mut().for_each(|change| change.port = port_now[change.port as usize]);
@@ -105,7 +106,7 @@ fn named(plan: &Plan, done: &Finished) -> Named {
     let samples = rows.time.iter().zip(&rows.port).zip(&rows.bytes);
     Named {
         counters: done.counters,
-        flows: plan.flows.iter().map(|flow| flow.name.clone()).zip(done.flows.iter().copied()).collect(),
+        flows: plan.flows.iter().map(|flow| flow.name.to_string()).zip(done.flows.iter().copied()).collect(),
         queues: samples.map(|((at, port), octets)| ((*at, plan.ports[*port as usize].name.clone()), *octets)).collect(),
     }
 }

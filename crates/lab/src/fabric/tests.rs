@@ -86,7 +86,7 @@ fn port<'a>(plan: &'a Plan, name: &str) -> &'a PortPlan {
 }
 
 fn way(plan: &Plan, flow: &FlowPlan) -> Vec<Vec<String>> {
-    let names = |path: &Vec<u32>| path.iter().map(|port| plan.ports[*port as usize].name.clone()).collect();
+    let names = |path: &[u32]| path.iter().map(|port| plan.ports[*port as usize].name.clone()).collect();
     flow.paths.iter().map(names).collect()
 }
 
@@ -326,7 +326,7 @@ fn a_star_has_its_buffer_at_the_bottleneck() {
     let bottleneck = &plan.ports[2];
     assert!(bottleneck.watched && bottleneck.recorded && bottleneck.capacity == Some(Bytes::new(150_000)));
     assert_eq!((fabric.link_bps, fabric.offered_bps), (1e10, 2e10));
-    assert_eq!(plan.flows[1].paths, [[1, 2]]);
+    assert_eq!(plan.flows[1].paths, vec![vec![1, 2]].into());
 }
 
 /// A source may have two flows and the sink may send; `topology.buffer` is the room of the bottleneck alone.
@@ -374,8 +374,8 @@ fn flows_are_drawn_anew_for_each_replication_and_lists_are_not() {
     );
     let facts = |flow: &FlowPlan| (flow.name.clone(), flow.start.ps(), flow.class, flow.traffic.clone());
     let total = |size| Traffic::Saturated { ceiling: None, total: Some(Bytes::new(size)) };
-    assert_eq!(facts(&plan.flows[0]), ("host2->host1".to_owned(), 1_000_000_000, 5, total(4000)));
-    assert_eq!(facts(&plan.flows[1]), ("host2->host1#2".to_owned(), 2_000_000_000, 0, total(1)));
+    assert_eq!(facts(&plan.flows[0]), ("host2->host1".into(), 1_000_000_000, 5, total(4000)));
+    assert_eq!(facts(&plan.flows[1]), ("host2->host1#2".into(), 2_000_000_000, 0, total(1)));
 }
 
 #[test]

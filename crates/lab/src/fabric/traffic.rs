@@ -4,10 +4,10 @@ use qcnlab_network::topology::{NodeId, PortId};
 use qcnlab_scenario::{
     FlowSpec, Offered, Pairing, ResolvedScenario, Scenario, Traffic as TrafficEntry, limiters, pace,
 };
-use qcnlab_sim::{FlowPlan, GeneratorPlan, Process, ReplayPlan, Traffic, roce, tcp};
+use qcnlab_sim::{FlowPlan, FlowSettings, GeneratorPlan, Process, ReplayPlan, Traffic, roce, tcp};
 use qcnlab_traffic::replay::CaptureReplay;
-use qcnlab_units::{Instant, Span};
-use std::collections::HashMap;
+use qcnlab_units::{Instant, Paths, Span};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Returns the flows of a scenario, and the generators of those whose frames arrive by themselves.
@@ -21,20 +21,31 @@ pub(super) fn plans(
     let mut streams: HashMap<(usize, NodeId), usize> = HashMap::new();
     let mut generators: Vec<GeneratorPlan> = Vec::new();
     let mut flows = Vec::with_capacity(resolved.flows.len());
-    for (number, (spec, paths)) in resolved.flows.iter().zip(&resolved.paths).enumerate() {
-        let paths = paths.iter().map(|path| path.iter().map(|port| index(*port)).collect()).collect();
+    let paths = Paths::changed(&resolved.paths, |path| path.iter().map(|port| index(*port)).collect::<Vec<u32>>());
+    let mut alike: HashSet<Arc<FlowSettings>> = HashSet::new();
+    for (number, (spec, paths)) in resolved.flows.iter().zip(paths).enumerate() {
         let traffic = traffic(scenario, spec, &transports[spec.traffic]);
-        flows.push(flow_plan(scenario, resolved, (number, traffic), paths, limiters[number]));
+        let own = settings(scenario, resolved, number, &traffic);
+        let settings = alike.get(&own).cloned().unwrap_or_else(|| own.into());
+        alike.insert(settings.clone());
+        flows.push(FlowPlan {
+            name: spec.name.clone(),
+            paths,
+            traffic,
+            start: Instant::ZERO + spec.start,
+            limiter: limiters[number],
+            settings,
+        });
         let Some(process) = process(scenario, spec) else { continue };
         if scenario.traffic[spec.traffic].spread == Pairing::Uniform {
             let stream = *streams.entry((spec.traffic, spec.source_index)).or_insert_with(|| {
-                let name = format!("traffic{} at {}", spec.traffic + 1, spec.source_name);
+                let name = format!("traffic{} at {}", spec.traffic + 1, resolved.network.nodes[spec.source_index].name);
                 generators.push(generator(scenario, spec, name, process));
                 generators.len() - 1
             });
             generators[stream].flows.push(number as u32);
         } else {
-            let mut alone = generator(scenario, spec, spec.name.clone(), process);
+            let mut alone = generator(scenario, spec, spec.name.to_string(), process);
             alone.flows.push(number as u32);
             generators.push(alone);
         }
@@ -64,29 +75,18 @@ pub(super) fn replays(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<R
     replays
 }
 
-fn flow_plan(
-    scenario: &Scenario,
-    resolved: &ResolvedScenario,
-    (number, traffic): (usize, Traffic),
-    paths: Vec<Vec<u32>>,
-    limiter: u32,
-) -> FlowPlan {
+fn settings(scenario: &Scenario, resolved: &ResolvedScenario, number: usize, traffic: &Traffic) -> FlowSettings {
     let spec = &resolved.flows[number];
     let entry = &scenario.traffic[spec.traffic];
     let host = spec.source_index;
     let adapter = resolved.adapter(scenario, host);
-    FlowPlan {
-        name: spec.name.clone(),
-        paths,
+    FlowSettings {
         class: resolved.class(scenario, spec),
         frame: entry.frame,
-        start: Instant::ZERO + spec.start,
         start_jitter: if matches!(traffic, Traffic::Fed | Traffic::Replayed) { Span::ZERO } else { entry.start_jitter },
         stop: entry.stop.map_or(Instant::NEVER, |stop| Instant::ZERO + stop),
         controlled: resolved.controlled(scenario, number),
         cn_tag: resolved.cn_tagged(scenario, number),
-        traffic,
-        limiter,
         room: resolved.room(scenario, host),
         rate_step: adapter.and_then(|adapter| adapter.rate_step),
         burst: adapter.and_then(|adapter| adapter.burst),

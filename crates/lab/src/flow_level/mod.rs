@@ -47,17 +47,19 @@ fn run(
     let waiting = fabric.dependencies().iter().map(|plan| waiting(plan, starts[plan.flow as usize])).collect();
     let capacities = fabric.ports.iter().map(|port| port.rate.as_f64()).collect();
     let mut level = FlowLevel::new(fabric, capacities, &starts, waiting, end, TOLERANCE);
-    let (work, all, mut told) = (scenario.duration.ps() as f64, starts.len().max(1) as f64, 0);
+    let (work, all, mut told) = (scenario.duration.ps() as f64, starts.len().max(1) as f64, (0, 0));
+    control.flows.fetch_add(starts.len() as u64, Ordering::Relaxed);
     let ended = level.run(&mut |ended| {
-        let done = (work * ended as f64 / all) as u64;
-        control.done_ps.fetch_add(done - told, Ordering::Relaxed);
+        let done = ((work * ended as f64 / all) as u64, ended as u64);
+        control.done_ps.fetch_add(done.0 - told.0, Ordering::Relaxed);
+        control.done_flows.fetch_add(done.1 - told.1, Ordering::Relaxed);
         told = done;
         !control.cancel.load(Ordering::Relaxed)
     });
     if !ended {
         return Err(RunError::Cancelled);
     }
-    control.done_ps.fetch_add(work as u64 - told, Ordering::Relaxed);
+    control.done_ps.fetch_add(work as u64 - told.0, Ordering::Relaxed);
     let passages = level.passages();
     let finished = passages.iter().map(|passage| passage.finished).filter(|at| *at != Instant::NEVER);
     let last = finished.max().filter(|last| scenario.drain && !level.goes_on() && *last < end);
@@ -95,7 +97,7 @@ impl FlowNetwork for Fabric {
             Traffic::Saturated { ceiling, .. } => ceiling,
             _ => None,
         };
-        let mut claim = Claim::split(&plan.paths, ceiling);
+        let mut claim = Claim::split(plan.paths.iter(), ceiling);
         let frames = octets.get().div_ceil(plan.frame.get());
         for (port, share) in &mut claim.links {
             let overhead = frames * self.ports[*port as usize].overhead.get();

@@ -56,7 +56,7 @@ impl Outcome {
 fn of_replication(run: &Replication) -> OfReplication {
     let mut points = Points::default();
     for point in &run.done.points {
-        points.port.push(run.fabric.port_names[point.port as usize].clone());
+        points.port.push(run.fabric.port_names[point.port as usize].to_owned());
         points.priority.push(point.class);
         points.transmitted_frames.push(point.transmitted);
         points.discarded_frames.push(point.discarded);
@@ -80,7 +80,7 @@ fn reaction_points(run: &Replication) -> ReactionPoints {
         limiters.sort_unstable();
         limiters.dedup();
         let tallies = || limiters.iter().map(|limiter| &run.done.limiters[*limiter as usize]);
-        all.port.push(run.fabric.port_names[port as usize].clone());
+        all.port.push(run.fabric.port_names[port as usize].to_owned());
         all.priority.push(class);
         all.limiters.push(limiters.len() as u32);
         all.shared.push(limiters.iter().any(|limiter| classes_of[limiter].count_ones() > 1));

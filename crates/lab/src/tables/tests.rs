@@ -7,7 +7,7 @@ use crate::replication::Replication;
 use qcnlab_scenario::{Draw, Scenario};
 use qcnlab_schemes::{Bcn, Cnm, CpId, QueueLen, Signal, SignalKind};
 use qcnlab_sim::{DropKind, Finished, FlowTally, RoceTally, TcpTally, Trace};
-use qcnlab_units::{Bytes, Instant};
+use qcnlab_units::{Bytes, Instant, Names};
 use std::sync::Arc;
 
 /// A parking lot: the first flow crosses both links between switches, the others one each.
@@ -179,7 +179,7 @@ fn cells(table: &Table, name: &str) -> Vec<String> {
         Data::OptionalI64(values) => some(values),
         Data::OptionalI32(values) => some(values),
         Data::OptionalF64(values) => some(values),
-        Data::Word(indices, names) => indices.iter().map(|index| names[*index as usize].clone()).collect(),
+        Data::Word(indices, names) => indices.iter().map(|index| names[*index as usize].to_owned()).collect(),
     }
 }
 
@@ -191,7 +191,7 @@ fn is(table: &Table, column: &str, expected: &str) {
 fn ports(indices: &[u32]) -> String {
     let outcome = outcome();
     let names = &outcome.replications[0].fabric.port_names;
-    indices.iter().map(|index| names[*index as usize].clone()).collect::<Vec<_>>().join(" ")
+    indices.iter().map(|index| names[*index as usize].to_owned()).collect::<Vec<_>>().join(" ")
 }
 
 #[test]
@@ -309,8 +309,9 @@ fn replications_with_other_names() {
     let other = LOT.replace("\"long", "\"far");
     let scenario = Scenario::parse(other.trim_start(), "by-hand.toml").unwrap_or_else(|error| panic!("{error}"));
     let fabric = Arc::new(Fabric::new(&scenario, Draw { seed: 1, replication: 1 }).unwrap());
-    let port =
-        |index: usize| (outcome.replications[0].fabric.port_names[index].clone(), fabric.port_names[index].clone());
+    let port = |index: usize| {
+        (outcome.replications[0].fabric.port_names[index].to_owned(), fabric.port_names[index].to_owned())
+    };
     let [(first, first_later), (second, second_later)] = [port(0), port(1)];
     outcome.replications[1].fabric = fabric;
     let named = |name: &str| outcome.table(name).expect(name);
@@ -368,7 +369,7 @@ fn metrics_have_their_names_values_and_units() {
 
 #[test]
 fn a_table_as_csv() {
-    let words: Arc<[String]> = Arc::new(["a->b".to_owned(), "with, comma".to_owned()]);
+    let words: Arc<Names> = Arc::new(["a->b", "with, comma"].into_iter().collect());
     let columns = vec![
         Column { name: "replication", unit: "", data: Data::U32(vec![0, 0]) },
         Column { name: "time_s", unit: "s", data: Data::F64(vec![0.1, 1e-7]) },
@@ -377,7 +378,7 @@ fn a_table_as_csv() {
     ];
     let text = Table { name: "messages", columns, rows: 2 }.to_csv();
     assert_eq!(text, "replication,time_s,port,fb\n0,0.1,a->b,-3\n0,0.0000001,\"with, comma\",\n");
-    let words: Arc<[String]> = Arc::new(["a \"quote\"".to_owned(), "two\nlines".to_owned()]);
+    let words: Arc<Names> = Arc::new(["a \"quote\"", "two\nlines"].into_iter().collect());
     let columns = vec![
         Column { name: "octets", unit: "B", data: Data::U64(vec![u64::MAX, 0]) },
         Column { name: "port", unit: "", data: Data::Word(vec![1, 0], words) },

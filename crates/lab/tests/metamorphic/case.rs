@@ -178,7 +178,7 @@ pub(crate) fn rows(outcome: &Outcome, name: &str) -> Vec<Row> {
             Data::F64(values) => values.iter().map(|x| real(*x)).collect(),
             Data::OptionalF64(values) => values.iter().map(|x| x.map_or("none".to_owned(), real)).collect(),
             Data::Word(values, words) => {
-                let word = |i: &u32| words[*i as usize].clone();
+                let word = |i: &u32| words[*i as usize].to_owned();
                 let flow =
                     |text: String| text.strip_prefix("source").and(text.strip_suffix("->sink")).map(str::to_owned);
                 values.iter().map(word).map(|text| flow(text.clone()).unwrap_or(text)).collect()

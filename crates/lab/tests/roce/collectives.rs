@@ -124,7 +124,7 @@ fn outcome(text: &str, replications: u32, seed: u64) -> Outcome {
 fn names(outcome: &Outcome) -> Vec<String> {
     let flows = outcome.table("flows").expect("every run has it");
     let Data::Word(indices, words) = &flows.columns[1].data else { panic!("the second column has names") };
-    indices.iter().map(|index| words[*index as usize].clone()).collect()
+    indices.iter().map(|index| words[*index as usize].to_owned()).collect()
 }
 
 /// Name, octets and start of each message.

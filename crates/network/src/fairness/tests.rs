@@ -98,7 +98,7 @@ fn ceilings_that_just_touch() {
 #[test]
 fn a_flow_over_several_ways_is_split_evenly() {
     // Link 0 carries all of both flows, links 1 and 2 half of the first each; the second has link 1 as well.
-    let claims = [Claim::split(&[[0, 1], [0, 2]], None), Claim::along(&[0, 1], None)];
+    let claims = [Claim::split([&[0u32, 1][..], &[0, 2]].into_iter(), None), Claim::along(&[0, 1], None)];
     assert_eq!(claims[0].links, [(0, 1.0), (1, 0.5), (2, 0.5)]);
     // Link 1 is full at x / 2 + y = 6, link 0 at x + y = 10. Max-min: x = y = 4, where link 1 is full.
     assert_eq!(max_min(&[10.0, 6.0, 100.0], &claims).unwrap(), [4.0, 4.0]);

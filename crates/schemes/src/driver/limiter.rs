@@ -40,13 +40,18 @@ pub struct LimiterTally {
 }
 
 /// What a limiter has counted, from which its totals at any later time follow if nothing happens to it any more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LimiterCount {
     tally: LimiterTally,
     limits_since: Instant,
 }
 
 impl LimiterCount {
+    /// Whether it never limited, so that its totals are zero at any time.
+    pub fn is_nothing(&self) -> bool {
+        self.tally == LimiterTally::default()
+    }
+
     /// Returns the totals up to `end`.
     pub fn until(&self, end: Instant) -> LimiterTally {
         let open = if self.tally.limits { end.since(self.limits_since.min(end)) } else { Span::ZERO };

@@ -7,7 +7,7 @@ use super::shortcuts::counting_sinks::count_all_delivered;
 use super::signalling::{Signalling, UnderWay};
 use super::{Engine, Finished, Halt};
 use crate::audit::{self, Violation};
-use crate::plan::FlowPlan;
+use crate::plan::{FlowPlan, FlowPlans};
 use crate::sender::Sender;
 use crate::source::Source;
 use crate::trace::{FlowTally, Tally, TcpTally, Trace};
@@ -19,7 +19,7 @@ pub(super) fn finish(mut engine: Engine, observer: &mut dyn FnMut(&Trace)) -> Re
     engine.hosts().update_senders(end);
     engine.network.end_last_pauses(end, &mut engine.effects);
     engine.accounts().settle(end);
-    let Engine { mut network, mut senders, signalling, mut recording, schedule, .. } = engine;
+    let Engine { mut network, senders, signalling, mut recording, schedule, .. } = engine;
     // Nothing is pending any more.
     drop(schedule);
     count_all_delivered(end, &mut network, &mut recording);
@@ -31,9 +31,8 @@ pub(super) fn finish(mut engine: Engine, observer: &mut dyn FnMut(&Trace)) -> Re
     let limiters = counts.into_iter().map(|count| count.until(end)).collect();
     // Totals of many flows take as much memory as what follows, which is not asked any more.
     network.forget_routes();
-    let flows = senders.forget_limiters().enumerate().zip(recording.tallies().iter());
-    let flows = flows.map(|((flow, sender), tally)| totals(sender, recording.plan_of(flow), tally)).collect();
-    let (trace, counters) = recording.into_results();
+    let (trace, counters, plans, tallies) = recording.into_results();
+    let flows = all_totals(senders.into_flows().into(), &plans, tallies.into());
     Ok(Finished { trace, counters, flows, points, limiters, end, ending })
 }
 
@@ -53,6 +52,23 @@ fn audit(
     audit::signals(counters, signals, probes)?;
     audit::heads(counters, heads)?;
     network.audit_packets(&books, |flow| senders.is_pair(flow), senders.unanswered())
+}
+
+/// How many flows give their memory back at a time.
+const AT_A_TIME: usize = 1 << 15;
+
+/// The totals of all flows. From the last to the first, what they are made of goes as they come.
+fn all_totals(mut senders: Vec<Sender>, plans: &FlowPlans, mut tallies: Vec<Tally>) -> Vec<FlowTally> {
+    let mut all = Vec::with_capacity(senders.len());
+    while let (Some(sender), Some(tally)) = (senders.pop(), tallies.pop()) {
+        all.push(totals(&sender, &plans[senders.len()], &tally));
+        if senders.len() % AT_A_TIME == 0 {
+            senders.shrink_to_fit();
+            tallies.shrink_to_fit();
+        }
+    }
+    all.reverse();
+    all
 }
 
 /// The totals of a flow, and of its connection or queue pair if it has one.

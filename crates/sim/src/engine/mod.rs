@@ -81,8 +81,13 @@ pub use stepping::SoFar;
 pub struct Control {
     /// Set to stop every run that has this control.
     pub cancel: AtomicBool,
-    /// Simulated picoseconds done, summed over the runs that have this control.
+    /// Simulated picoseconds done, summed over the runs that have this control. Of a run that is over with its flows, as
+    /// large a part of those planned as flows have ended.
     pub done_ps: AtomicU64,
+    /// Flows with an end, summed over the runs begun that are over with them.
+    pub flows: AtomicU64,
+    /// Those of them that have ended.
+    pub done_flows: AtomicU64,
 }
 
 /// A run that came to its end.
@@ -160,7 +165,12 @@ impl Engine {
     /// # Errors
     /// As [`run`](Engine::run).
     pub fn run_watched(self, control: &Control, observer: &mut dyn FnMut(&Trace)) -> Result<Finished, Halt> {
-        self.run_attended(Attendants { control, observer, sink: &mut |_| ControlFlow::Continue(()), at: Instant::ZERO })
+        self.run_attended(Attendants {
+            control,
+            observer,
+            sink: &mut |_| ControlFlow::Continue(()),
+            told: (Instant::ZERO, 0),
+        })
     }
 
     /// As [`run_watched`](Engine::run_watched) for a new run of `plan`; `sink` gets each frame that leaves one of
@@ -180,14 +190,15 @@ impl Engine {
         let mut engine = Engine::new(&plan);
         engine.capture = Some(Capture::new(ports, &engine.network, &engine.senders));
         engine.attend_every = 1;
-        engine.run_attended(Attendants { control, observer, sink, at: Instant::ZERO })
+        engine.run_attended(Attendants { control, observer, sink, told: (Instant::ZERO, 0) })
     }
 
     fn run_attended(mut self, mut attendants: Attendants<'_>) -> Result<Finished, Halt> {
         let planned = self.run_end.at();
+        attendants.control.flows.fetch_add(self.run_end.counted(), Ordering::Relaxed);
         self.go_on(&mut attendants)?;
-        let Attendants { control, observer, sink, at } = attendants;
-        control.done_ps.fetch_add(planned.since(at).ps(), Ordering::Relaxed);
+        attendants.tell(planned, self.run_end.closed());
+        let Attendants { control: _, observer, sink, told: _ } = attendants;
         if let Some(capture) = &mut self.capture {
             let parts = (&mut self.network, &self.senders, &self.signalling);
             if capture.on_end(self.run_end.at(), parts, sink).is_break() {
@@ -269,8 +280,7 @@ impl Engine {
         if attendants.control.cancel.load(Ordering::Relaxed) {
             return Err(Halt::Cancelled);
         }
-        attendants.control.done_ps.fetch_add(now.since(attendants.at).ps(), Ordering::Relaxed);
-        attendants.at = now;
+        attendants.tell(self.run_end.reached(now), self.run_end.closed());
         count_all_delivered(now, &mut self.network, &mut self.recording);
         self.recording.show_so_far(now, attendants.observer);
         Ok(())
@@ -282,6 +292,16 @@ struct Attendants<'a> {
     control: &'a Control,
     observer: &'a mut dyn FnMut(&Trace),
     sink: Sink<'a>,
-    /// Up to when the control was told of the progress.
-    at: Instant,
+    /// Up to when the control was told of the progress, and of how many flows that they had ended.
+    told: (Instant, u64),
+}
+
+impl Attendants<'_> {
+    /// Tells the control how far the run is, and how many of its flows have ended.
+    fn tell(&mut self, at: Instant, flows: u64) {
+        let (before, counted) = self.told;
+        self.control.done_ps.fetch_add(at.since(before).ps(), Ordering::Relaxed);
+        self.control.done_flows.fetch_add(flows - counted, Ordering::Relaxed);
+        self.told = (at, flows);
+    }
 }

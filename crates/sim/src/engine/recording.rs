@@ -207,12 +207,12 @@ impl Recording {
 
     /// Names of the flows, in their order.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.flows.iter().map(|flow| flow.name.as_str())
+        self.flows.iter().map(|flow| &*flow.name)
     }
 
-    /// The rows that are kept, and the totals of the run.
-    pub(super) fn into_results(self) -> (Trace, Counters) {
-        (self.recorder.into_trace(), self.counters)
+    /// The rows that are kept, the totals of the run, and the plans and the totals of its flows.
+    pub(super) fn into_results(self) -> (Trace, Counters, FlowPlans, IdVec<FlowId, Tally>) {
+        (self.recorder.into_trace(), self.counters, self.flows, self.tallies)
     }
 }
 

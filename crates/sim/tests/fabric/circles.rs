@@ -18,7 +18,7 @@ pub(crate) fn ring() -> Net {
         let last = (i + 1) % 3 + 1;
         way.push(net.port(&format!("s{last}->h{last}")));
         let flow = net.flow(&format!("h{i}"), &format!("h{last}"), 0, greedy());
-        net.plan.flows[flow as usize].paths = vec![way];
+        net.plan.flows[flow as usize].paths = vec![way].into();
     }
     for s in ["s1", "s2", "s3"] {
         net.pause(s, 100_000, 30_000, 20_000);

@@ -70,7 +70,7 @@ fn way(net: &Net, by: &str) -> Vec<u32> {
 fn a_flow_takes_another_way_when_routes_converge() {
     let mut net = two_ways();
     let flow = net.flow("a", "b", 0, greedy());
-    net.plan.flows[0].paths = vec![way(&net, "m")];
+    net.plan.flows[0].paths = vec![way(&net, "m")].into();
     net.plan.failures = vec![failure(&net, "s->m", 1000, 10_000)];
     net.plan.reroutes = vec![Reroute { at: at_us(1500), flow, paths: vec![way(&net, "n")] }];
     let done = net.run();
@@ -112,7 +112,7 @@ fn a_flow_takes_several_ways_after_each_change() {
         net.link(from, to, TEN, Span::from_us(1));
     }
     let flow = net.flow("a", "b", 0, greedy());
-    net.plan.flows[0].paths = vec![way(&net, "m")];
+    net.plan.flows[0].paths = vec![way(&net, "m")].into();
     net.plan.path_choice = PathChoice::RoundRobin;
     net.plan.failures = vec![failure(&net, "s->o", 0, 10_000)];
     let reroute = |at, ways: [&str; 2]| Reroute { at: at_us(at), flow, paths: ways.map(|by| way(&net, by)).to_vec() };
@@ -218,7 +218,7 @@ fn failures_follow_each_other_and_overlap() {
 fn round_robin_sends_as_much_by_each_way() {
     let mut net = two_ways();
     net.flow("a", "b", 0, greedy());
-    net.plan.flows[0].paths = vec![way(&net, "m"), way(&net, "n")];
+    net.plan.flows[0].paths = vec![way(&net, "m"), way(&net, "n")].into();
     net.plan.path_choice = PathChoice::RoundRobin;
     net.plan.failures = vec![failure(&net, "s->n", 0, 10_000)];
     let done = net.run();
@@ -235,7 +235,7 @@ fn recycled_ways_leave_a_link_that_fails() {
     let mut net = two_ways();
     let config = queue_pair(QpRecovery::SelectiveRepeat);
     net.flow("a", "b", 0, Traffic::Roce { config: config.into(), total: None });
-    net.plan.flows[0].paths = vec![way(&net, "m"), way(&net, "n")];
+    net.plan.flows[0].paths = vec![way(&net, "m"), way(&net, "n")].into();
     net.plan.flows[0].frame = Bytes::new(1048);
     net.plan.failures = vec![failure(&net, "s->n", 1000, 10_000)];
     let drawn = net.run();
@@ -275,7 +275,7 @@ proptest! {
             let paths = vec![by(&net, from, to, "m"), by(&net, from, to, "n")];
             let one = vec![paths[usize::from(flow == 1)].clone()];
             let plan = &mut net.plan.flows[flow as usize];
-            plan.paths = if spray > 0 { paths.clone() } else { one };
+            plan.paths = if spray > 0 { paths.clone() } else { one }.into();
             plan.frame = Bytes::new(1048);
             net.plan.reroutes.push(Reroute { at: at_us(converges), flow, paths: paths[..1].to_vec() });
         }
@@ -286,7 +286,7 @@ proptest! {
             _ => PathChoice::Random,
         };
         let back = net.flow("c", "a", 1, greedy());
-        net.plan.flows[back as usize].paths = vec![["c->t", "t->s", "s->a"].map(|port| net.port(port)).to_vec()];
+        net.plan.flows[back as usize].paths = vec![["c->t", "t->s", "s->a"].map(|port| net.port(port)).to_vec()].into();
         net.plan.flows[back as usize].controlled = false;
         net.plan.seed = seed;
         net.plan.scheme = Config::find(scheme, None).unwrap();

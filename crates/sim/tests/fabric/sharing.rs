@@ -145,7 +145,8 @@ fn frames_take_all_of_several_equal_ways() {
     }
     net.flow("a", "b", 0, greedy());
     let names = [["a->s", "s->x", "x->t", "t->b"], ["a->s", "s->y", "y->t", "t->b"]];
-    net.plan.flows[0].paths = names.iter().map(|way| way.iter().map(|name| net.port(name)).collect()).collect();
+    net.plan.flows[0].paths =
+        names.iter().map(|way| way.iter().map(|name| net.port(name)).collect()).collect::<Vec<_>>().into();
     for name in ["s->x", "s->y"] {
         let port = net.port(name) as usize;
         net.plan.ports[port].recorded = true;

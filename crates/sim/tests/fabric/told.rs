@@ -180,7 +180,7 @@ fn a_packet_that_comes_early_is_no_sign_of_loss() {
         let ways = ["m", "n"].map(|by| {
             ["a->s", &format!("s->{by}"), &format!("{by}->t"), "t->b"].iter().map(|port| net.port(port)).collect()
         });
-        net.plan.flows[flow as usize].paths = ways.to_vec();
+        net.plan.flows[flow as usize].paths = ways.to_vec().into();
         net.plan.path_choice = qcnlab_sim::PathChoice::RoundRobin;
         let kinds = EventKinds::NONE.with(EventKind::Loss).with(EventKind::NegativeAcknowledgement);
         let listener = Listener::new(kinds, hear);

@@ -5,8 +5,8 @@ use proptest::test_runner::{FailurePersistence, FileFailurePersistence};
 use qcnlab_schemes::foreign::guard;
 use qcnlab_schemes::registry::Config;
 use qcnlab_sim::{
-    Control, Engine, Events, Feedback, Finished, FlowPlan, FlowPlans, GeneratorPlan, Halt, NodePlan, PathChoice,
-    PausePlan, PauseRule, PauseScope, Plan, PortPlan, Process, Record, Ties, Traffic,
+    Control, Engine, Events, Feedback, Finished, FlowPlan, FlowPlans, FlowSettings, GeneratorPlan, Halt, NodePlan,
+    PathChoice, PausePlan, PauseRule, PauseScope, Plan, PortPlan, Process, Record, Ties, Traffic,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use std::collections::VecDeque;
@@ -119,20 +119,12 @@ impl Net {
         let index = self.plan.flows.len() as u32;
         let way = self.way(from, to);
         self.plan.flows.push(FlowPlan {
-            name: format!("{from}->{to}/{index}"),
-            paths: vec![way],
-            class,
+            name: format!("{from}->{to}/{index}").into(),
+            paths: vec![way].into(),
             traffic,
-            frame: Bytes::new(1500),
             start: Instant::ZERO,
-            start_jitter: Span::ZERO,
-            stop: Instant::NEVER,
-            controlled: true,
-            cn_tag: true,
             limiter: index,
-            room: None,
-            rate_step: None,
-            burst: None,
+            settings: FlowSettings { class, ..FlowSettings::default() }.into(),
         });
         index
     }
@@ -187,7 +179,7 @@ pub(crate) fn hairpin(class: u8, scope: PauseScope) -> Net {
     {
         // The way that is looked for is replaced.
         let flow = net.flow(from, to, class, greedy()) as usize;
-        net.plan.flows[flow].paths = vec![way.map(|port| net.port(port)).to_vec()];
+        net.plan.flows[flow].paths = vec![way.map(|port| net.port(port)).to_vec()].into();
     }
     for switch in ["s", "t"] {
         net.pause(switch, 100_000, 30_000, 20_000);

@@ -232,12 +232,12 @@ fn contenders(
     let tally = |flows: Vec<usize>| (flows.len() as u32, flows.iter().map(|flow| load.rates_bps[*flow]).sum());
     let mut sources: BTreeMap<u32, Contender> = BTreeMap::new();
     for flow in &flows {
-        let fresh = || Contender { flow: resolved.flows[*flow].name.clone(), sends_bps: 0.0 };
+        let fresh = || Contender { flow: resolved.flows[*flow].name.to_string(), sends_bps: 0.0 };
         sources.entry(limiters[*flow]).or_insert_with(fresh).sends_bps += load.demands_bps[*flow];
     }
     let foreign = |flow: &usize| load.active[*flow] && sources.contains_key(&limiters[*flow]) && !flows.contains(flow);
     if let Some(flow) = (0..limiters.len()).find(foreign) {
-        let flow = resolved.flows[flow].name.clone();
+        let flow = resolved.flows[flow].name.to_string();
         return Err(NoBottleneck::SharedLimiter { flow, port: name(resolved, port) });
     }
     let frame = |flow: &usize| scenario.traffic[resolved.flows[*flow].traffic].frame.as_f64();
@@ -284,7 +284,7 @@ fn refuse_several_queues(
     let split = |flow: &&usize| resolved.paths[**flow].iter().any(|path| !path.contains(&port));
     match crossing.iter().find(split) {
         Some(flow) => {
-            let flow = resolved.flows[*flow].name.clone();
+            let flow = resolved.flows[*flow].name.to_string();
             Err(NoBottleneck::Split { flow, port: name(resolved, port) })
         }
         None => Ok(()),

@@ -4,7 +4,7 @@ use super::{NEGLIGIBLE_PART, NoBottleneck, PortLoad};
 use qcnlab_network::fairness::{Claim, max_min};
 use qcnlab_network::topology::PortId;
 use qcnlab_scenario::{Offered, ResolvedScenario, Scenario};
-use qcnlab_units::{Id, IdVec, Span};
+use qcnlab_units::{Id, IdVec, Paths, Span};
 
 /// Relative difference below which two rates count as equal.
 const EQUAL: f64 = 1e-7;
@@ -19,7 +19,7 @@ impl Demands {
     pub(super) fn new(scenario: &Scenario, resolved: &ResolvedScenario) -> Demands {
         let claims = |flow: usize| {
             let paths = &resolved.paths[flow];
-            let mut all = Claim::split(paths, None);
+            let mut all = Claim::split(paths.iter(), None);
             all.ceiling_bps = offered_bps(scenario, resolved, flow);
             let stretch = |port: PortId| wire_octets_per_octet(scenario, resolved, flow, port);
             all.links.iter_mut().for_each(|(port, share)| *share *= stretch(PortId::new(*port)));
@@ -148,7 +148,7 @@ fn active(
         match part {
             part if part >= 1.0 - NEGLIGIBLE_PART => Ok(true),
             part if part <= NEGLIGIBLE_PART => Ok(false),
-            _ => Err(NoBottleneck::Changes { flow: flow.name.clone(), start, stop, from, until }),
+            _ => Err(NoBottleneck::Changes { flow: flow.name.to_string(), start, stop, from, until }),
         }
     };
     resolved.flows.iter().map(sends).collect()
@@ -177,7 +177,7 @@ fn bottlenecks(
             let port = *port;
             load[port] >= capacities[port] * (1.0 - EQUAL) && *rate >= most[port] * (1.0 - EQUAL)
         };
-        let step = |paths: &[Vec<PortId>]| paths.iter().filter_map(|path| path.iter().position(holds)).min();
+        let step = |paths: &Paths<PortId>| paths.iter().filter_map(|path| path.iter().position(holds)).min();
         if let Some(step) = wants_more.then(|| step(&resolved.paths[flow])).flatten().filter(|step| *step > 0) {
             ports.extend(resolved.paths[flow].iter().filter_map(|path| path.get(step)).filter(|port| holds(port)));
         }

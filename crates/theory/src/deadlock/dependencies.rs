@@ -240,8 +240,7 @@ impl<'a> Dependencies<'a> {
 
     /// The paths of a flow while all links are up, without the way inside its receiver.
     fn outside_paths(&self, flow: usize) -> Vec<Vec<PortId>> {
-        let outside =
-            |path: &Vec<PortId>| path.iter().copied().filter(|port| self.resolved.is_outside(*port)).collect();
+        let outside = |path: &[PortId]| path.iter().copied().filter(|port| self.resolved.is_outside(*port)).collect();
         self.resolved.paths[flow].iter().map(outside).collect()
     }
 

@@ -158,7 +158,7 @@ impl Check<'_> {
     fn stream_name(&self, stream: Stream) -> String {
         let name = |node: NodeId| &self.network.nodes[node].name;
         match stream {
-            Stream::Flow(flow) => self.resolved.flows[flow].name.clone(),
+            Stream::Flow(flow) => self.resolved.flows[flow].name.to_string(),
             Stream::Back(flow) => format!("reverse of {}", self.resolved.flows[flow].name),
             Stream::Pair(from, to) => format!("{}->{}", name(from), name(to)),
         }

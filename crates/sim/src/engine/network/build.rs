@@ -131,11 +131,11 @@ fn routes(plan: &Plan) -> (Routes, IdVec<SinkId, Vec<FlowId>>) {
         members.push((sink, member));
     }
     let first = (0u32..).zip(&plan.flows).flat_map(|(flow, each)| each.paths.iter().map(move |path| (flow, path)));
-    let later = plan.reroutes.iter().flat_map(|each| each.paths.iter().map(|path| (each.flow, path)));
+    let later = plan.reroutes.iter().flat_map(|each| each.paths.iter().map(|path| (each.flow, &**path)));
     for (number, path) in first.chain(later) {
         let (flow, (sink, member)) = (&plan.flows[number as usize], members[number as usize]);
         assert!(path.len() < 255, "a path has at most 254 links");
-        let ends = |path: &Vec<u32>| (path[0], path.last().copied());
+        let ends = |path: &[u32]| (path[0], path.last().copied());
         assert!(ends(path) == ends(&flow.paths[0]), "paths share first and last link");
         let next = routes.ports.len() as u32;
         let start = *starts.entry(path).or_insert(next);

@@ -265,10 +265,9 @@ impl Senders {
         self.limiters.counts(|flow| self.materials.limiter(plan_of(flow), flow)).collect()
     }
 
-    /// Lets go of the limiters, which nobody asks any more; returns the senders of the flows.
-    pub(super) fn forget_limiters(&mut self) -> &IdVec<FlowId, Sender> {
-        self.limiters = RateLimiters::default();
-        &self.flows
+    /// Returns the senders of the flows alone.
+    pub(super) fn into_flows(self) -> IdVec<FlowId, Sender> {
+        self.flows
     }
 
     /// When a flow may start, and where the events of its kind of components begin.
