@@ -293,8 +293,8 @@ name = "none"
     std::fs::remove_dir_all(&folder).unwrap_or_else(|error| panic!("{error}"));
     survives(&scenario);
     let flows = scenario.flows();
-    assert_eq!((flows[0].name.as_str(), flows[0].size, flows[0].class), ("host1->host2", Some(Bytes::new(1500)), None));
-    assert_eq!((flows[1].name.as_str(), flows[1].class), ("host3->host1", Some(5)));
+    assert_eq!((&*flows[0].name, flows[0].size, flows[0].class), ("host1->host2", Some(Bytes::new(1500)), None));
+    assert_eq!((&*flows[1].name, flows[1].class), ("host3->host1", Some(5)));
     assert_eq!(flows.iter().filter(|flow| flow.traffic == 2).count(), 5 * 15);
 }
 
