@@ -87,6 +87,28 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     }
 
 
+@pytest.mark.parametrize("seed", [0, 7])
+def test_the_capture_is_of_the_first_of_several_runs_on_any_threads(
+    tmp_path: Path, seed: int
+) -> None:
+    """Its seed is the one that is given, and all runs are those of `qcnlab.run`."""
+    scenario = qcnlab.load(HOTSPOT).with_(*SHORT)
+    plain = qcnlab.run(scenario, reps=3, seed=seed).summary.metrics
+    files = {}
+    for name, reps, jobs, of in (
+        ("one thread", 3, 1, seed), ("two", 3, 2, seed), ("first", 1, None, seed),
+        ("other", 1, None, seed + 1),
+    ):  # fmt: skip
+        files[name] = tmp_path / f"{name}.pcapng"
+        result, _ = run_captured(
+            scenario, Capture("*"), files[name], reps=reps, seed=of, jobs=jobs, progress=False
+        )
+        metrics = result.summary.metrics
+        assert (metrics == plain) == (reps == 3), name
+    octets = {name: file.read_bytes() for name, file in files.items()}
+    assert octets["one thread"] == octets["two"] == octets["first"] != octets["other"]
+
+
 def of_kind(file: Path, kind: str) -> list[dict[str, Any]]:
     return [frame for frame in frames(file) if frame["kind"] == kind]
 

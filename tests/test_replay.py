@@ -11,6 +11,7 @@ import pytest
 
 import qcnlab
 from conftest import ROOT, CommandLine
+from qcnlab import captures
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,6 +66,13 @@ def test_what_a_capture_holds(replayed: Path) -> None:
     assert held.file == str(replayed / "runs/hotspot/capture.pcapng")
     assert held.flows == 2
     assert [row.host for row in held.hosts] == ["source1", "sink", "source2"]
+    first, second, third = (f"{row.address} is {row.host}" for row in held.hosts)
+    told = {count: captures.held(held, count)[-2] for count in (1, 2, 3)}
+    assert told == {
+        1: f"  {first} and 2 more",
+        2: f"  {first}, {second} and 1 more",
+        3: f"  {first}, {second}, {third}",
+    }
     assert qcnlab.load("og-hotspot-2src-10g-to-500m-rtt10us").captures() == ()
 
 

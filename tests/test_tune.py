@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shlex
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,18 @@ def test_it_stops_and_goes_on_to_the_same_bytes(
     (out / "trials.jsonl").write_bytes(lines.replace(b"queue_mean", b"queue_mear", 1))
     search(short, subject_to="bottleneck_gbps>=2.5", jobs=1, out=out)
     assert (out / "trials.jsonl").read_bytes() == lines
+
+
+@pytest.mark.parametrize("jobs", [2, None])
+def test_it_finds_the_same_on_threads_and_on_the_workers_of_a_pool(
+    short: qcnlab.Scenario, folder: Path, tmp_path: Path, jobs: int | None
+) -> None:
+    """Threads or workers of a pool do the runs; what is kept does not say which."""
+    out = tmp_path / "out"
+    with ThreadPoolExecutor(2) as pool:
+        on = None if jobs else pool
+        search(short, subject_to="bottleneck_gbps>=2.5", jobs=jobs, on=on, out=out)
+    assert all((out / name).read_bytes() == (folder / name).read_bytes() for name in FILES)
 
 
 def test_without_bounds_it_goes_on_to_the_same_bytes(
