@@ -362,13 +362,14 @@ struct Own {
 }
 
 /// The method that hears of each kind of event.
-const HEARS: [(EventKind, &str); 6] = [
+const HEARS: [(EventKind, &str); 7] = [
     (EventKind::Acknowledgement, "on_ack"),
     (EventKind::NegativeAcknowledgement, "on_nack"),
     (EventKind::Loss, "on_loss"),
     (EventKind::Trim, "on_trim"),
     (EventKind::Credit, "on_credit"),
     (EventKind::Pause, "on_pause"),
+    (EventKind::FlowPause, "on_flow_pause"),
 ];
 
 /// The events that methods of these names hear of.
@@ -504,7 +505,7 @@ impl ReactionPoint for PyRp {
                 TransportEvent::Trimmed(octets) | TransportEvent::Credited(octets) => {
                     object.call_method1(method, (now, octets.get(), flight, dice))
                 }
-                TransportEvent::Paused(paused) => object.call_method1(method, (now, *paused, flight, dice)),
+                TransportEvent::Paused(paused) | TransportEvent::FlowPaused(paused) => object.call_method1(method, (now, *paused, flight, dice)),
             }
             .map(drop)
         });

@@ -42,6 +42,8 @@ pub enum TransportStep {
     Credited(Bytes),
     /// The link is paused, or may send again.
     Paused(bool),
+    /// The next switch stops the flow, or lets it go on.
+    FlowPaused(bool),
 }
 
 impl TransportStep {
@@ -64,6 +66,7 @@ impl TransportStep {
             TransportStep::Trimmed(cut) => tell(TransportEvent::Trimmed(cut)),
             TransportStep::Credited(octets) => tell(TransportEvent::Credited(octets)),
             TransportStep::Paused(paused) => tell(TransportEvent::Paused(paused)),
+            TransportStep::FlowPaused(paused) => tell(TransportEvent::FlowPaused(paused)),
         }
     }
 
@@ -75,6 +78,7 @@ impl TransportStep {
             TransportStep::Trimmed(_) => EventKind::Trim,
             TransportStep::Credited(_) => EventKind::Credit,
             TransportStep::Paused(_) => EventKind::Pause,
+            TransportStep::FlowPaused(_) => EventKind::FlowPause,
         }
     }
 }

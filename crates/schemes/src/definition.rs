@@ -2,6 +2,7 @@
 //!
 //! The file implements [`Family`]; [`registry`](crate::registry) lists the families.
 
+use crate::backpressure::BackpressurePoint;
 use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::params::{Field, Table};
 use crate::roles::{CongestionPoint, CpId, CreditPoint, Endpoint, NotificationPoint, ReactionPoint, SignalKind};
@@ -40,6 +41,8 @@ pub enum Generation {
     MarksAndDelay,
     /// Finer signals: telemetry of each hop, delays beside a target, rates that receivers measure.
     TelemetryAndTargets,
+    /// Switches that stop flows themselves: hop by hop, or at their source.
+    SwitchesStopFlows,
     /// Those of the Ultra Ethernet Consortium.
     UltraEthernet,
 }
@@ -52,6 +55,7 @@ impl Generation {
             Generation::Qau => "Ethernet congestion notification, 2006 to 2010",
             Generation::MarksAndDelay => "marks and round-trip times, 2010 to 2016",
             Generation::TelemetryAndTargets => "telemetry, delay targets and receivers' rates, 2019 to 2022",
+            Generation::SwitchesStopFlows => "switches that stop flows, hop by hop or at their source, 2022 to 2026",
             Generation::UltraEthernet => "Ultra Ethernet, 2025",
         }
     }
@@ -124,6 +128,11 @@ pub trait Family {
     /// of these flows.
     fn credit_point(params: &Self::RpParams, endpoint: Endpoint) -> Option<Box<dyn CreditPoint>> {
         let _ = (params, endpoint);
+        None
+    }
+    /// What an output port of a switch with so many ports computes, if it keeps flows apart and stops them hop by hop.
+    fn backpressure_point(params: &Self::CpParams, ports: u32) -> Option<Box<dyn BackpressurePoint>> {
+        let _ = (params, ports);
         None
     }
 }

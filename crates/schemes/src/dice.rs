@@ -23,6 +23,8 @@ pub enum Purpose {
     Clock = 7,
     /// Which frames a queue drops early.
     Discarding = 8,
+    /// Which queue of a port a flow joins.
+    Queueing = 9,
 }
 
 /// A stream of random numbers.
@@ -69,7 +71,7 @@ impl Dice {
 }
 
 /// The finaliser of SplitMix64: nearby keys give unrelated streams.
-const fn mix(key: u64) -> u64 {
+pub(crate) const fn mix(key: u64) -> u64 {
     let key = key.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let key = (key ^ (key >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let key = (key ^ (key >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

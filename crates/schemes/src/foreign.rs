@@ -5,6 +5,7 @@
 //! and `Send` has the boxable trait of that role for free. [`Config::Foreign`](crate::registry::Config) puts
 //! such a scheme wherever one of the registry may stand.
 
+use crate::backpressure::BackpressurePoint;
 use crate::dice::Dice;
 use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::params::{Field, Scalar, Table, Value};
@@ -51,6 +52,11 @@ pub trait ForeignScheme: fmt::Debug + Send + Sync {
     /// What a host gives credit by to the flows that end there, if it does.
     fn credit_point(&self, endpoint: Endpoint) -> Option<Box<dyn CreditPoint>> {
         let _ = endpoint;
+        None
+    }
+    /// What an output port of a switch with so many ports computes, if it keeps flows apart and stops them hop by hop.
+    fn backpressure_point(&self, ports: u32) -> Option<Box<dyn BackpressurePoint>> {
+        let _ = ports;
         None
     }
     /// Whether its receivers answer: whether there is a notification point.

@@ -6,7 +6,7 @@
 //! and the facts of a frame are passed in, so that the same code runs in the simulator, in tests and beside real frames.
 //!
 //! * [`roles`]: the traits, and what a machine and its driver count on; [`facts`] and [`signal`]: what passes between;
-//!   [`transport`]: what the transport of a flow tells its machines.
+//!   [`transport`]: what the transport of a flow tells its machines; [`backpressure`]: ports that stop flows hop by hop.
 //! * [`fast_path`]: what serves an engine's speed alone.
 //! * [`driver`]: what stands beside machines wherever they run: limiter, pacer, pauses.
 //! * [`definition`]: what the file of a scheme declares.
@@ -20,6 +20,7 @@
 //! A type name stands once in this crate: the machines of a scheme and their parameters carry its name, as `QcnCp` and
 //! `QcnCpParams` do.
 
+pub mod backpressure;
 pub mod conformance;
 pub mod definition;
 pub mod dice;
@@ -37,6 +38,7 @@ pub mod signal;
 pub(crate) mod testing;
 pub mod transport;
 
+pub use backpressure::{BackpressurePoint, Held, QueuedFrame, QueuesNow, Upstream};
 pub use dice::{Dice, Purpose};
 pub use fast_path::{CpFastPath, RpFastPath};
 pub use foreign::{Foreign, ForeignScheme};

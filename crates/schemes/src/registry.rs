@@ -4,10 +4,11 @@
 //! tests) walks this list. A new scheme is one file under `family` and one
 //! line in the call of [`families!`] below. What is not in the list comes as [`Config::Foreign`].
 
+use crate::backpressure::BackpressurePoint;
 use crate::definition::{Family, Generation, Status};
 use crate::dice::Dice;
 use crate::family::{
-    af_qcn, dcqcn, dctcp, e2cm, ecm, ecm_plus, fb_hat, fb99, fecn, hpcc, hpcc_pint, nic_fb, none, nscc, pcn, powertcp,
+    af_qcn, bfc, dcqcn, dctcp, e2cm, ecm, ecm_plus, fb_hat, fb99, fecn, hpcc, hpcc_pint, nic_fb, none, nscc, pcn, powertcp,
     qcn, qcn_plus, rccc, sonar, swift, theta_powertcp, three_point, timely,
 };
 use crate::fast_path::{CpFastPath, RpFastPath};
@@ -335,6 +336,15 @@ macro_rules! families {
                     Config::Foreign(scheme) => scheme.credit_point(endpoint),
                 }
             }
+
+            /// What an output port of a switch with so many ports computes, if it keeps flows apart and stops them hop by
+            /// hop.
+            pub fn backpressure_point(&self, ports: u32) -> Option<Box<dyn BackpressurePoint>> {
+                match self {
+                    $( Config::$variant { cp, .. } => <$family as Family>::backpressure_point(cp, ports), )*
+                    Config::Foreign(scheme) => scheme.backpressure_point(ports),
+                }
+            }
         }
 
         impl AnyCp {
@@ -507,6 +517,7 @@ families! {
     Powertcp => powertcp::Powertcp,
     ThetaPowertcp => theta_powertcp::ThetaPowertcp,
     Pcn => pcn::Pcn,
+    Bfc => bfc::Bfc,
     Nscc => nscc::Nscc,
     Rccc => rccc::Rccc,
 }

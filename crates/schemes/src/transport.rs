@@ -112,6 +112,8 @@ pub enum TransportEvent<'a> {
     Credited(Bytes),
     /// The link was paused in the flow's class, or may send again.
     Paused(bool),
+    /// The next switch stops this flow alone, or lets it go on.
+    FlowPaused(bool),
 }
 
 impl TransportEvent<'_> {
@@ -124,6 +126,7 @@ impl TransportEvent<'_> {
             TransportEvent::Trimmed(_) => EventKind::Trim,
             TransportEvent::Credited(_) => EventKind::Credit,
             TransportEvent::Paused(_) => EventKind::Pause,
+            TransportEvent::FlowPaused(_) => EventKind::FlowPause,
         }
     }
 }
@@ -144,17 +147,20 @@ pub enum EventKind {
     Credit = 16,
     /// The link was paused or may send again.
     Pause = 32,
+    /// The next switch stops the flow alone, or lets it go on.
+    FlowPause = 64,
 }
 
 impl EventKind {
     /// Every kind.
-    pub const ALL: [EventKind; 6] = [
+    pub const ALL: [EventKind; 7] = [
         EventKind::Acknowledgement,
         EventKind::NegativeAcknowledgement,
         EventKind::Loss,
         EventKind::Trim,
         EventKind::Credit,
         EventKind::Pause,
+        EventKind::FlowPause,
     ];
 
     /// Its name in tables.
@@ -166,6 +172,7 @@ impl EventKind {
             EventKind::Trim => "trim",
             EventKind::Credit => "credit",
             EventKind::Pause => "pause",
+            EventKind::FlowPause => "pause of a flow",
         }
     }
 }

@@ -116,6 +116,7 @@ fn transport_step() -> impl Strategy<Value = RpStep> {
         1 => (1..9000u64).prop_map(|cut| TransportStep::Trimmed(Bytes::new(cut))),
         1 => any::<u32>().prop_map(|octets| TransportStep::Credited(Bytes::new(octets.into()))),
         1 => any::<bool>().prop_map(TransportStep::Paused),
+        1 => any::<bool>().prop_map(TransportStep::FlowPaused),
     ];
     (event, 0..1_000_000u64, 0..1_000_000u64).prop_map(|(event, acknowledged, in_flight)| {
         RpStep::Transport(event, Bytes::new(acknowledged), Bytes::new(in_flight))

@@ -54,6 +54,8 @@ const CLASS: u32 = 40;
 const CLASS_CHANGE: u32 = 43;
 const FLAGS: u32 = 48;
 const MARK: u32 = 56;
+/// In the number of a queue for flows: the frame was tagged in the queue that it waits in.
+const TAGGED_IN_QUEUE: u16 = 1 << 15;
 
 impl Frame {
     #[inline]
@@ -191,6 +193,32 @@ impl Frame {
     /// The same frame at another position of its path.
     pub(crate) const fn at_hop(self, hop: u8) -> Frame {
         Frame { word: self.word & !(0xff << HOP) | (hop as u64) << HOP, ..self }
+    }
+
+    /// The queue for flows that it left last, or that it came from while it waits; `None` if it left none.
+    pub(crate) fn left_queue(&self) -> Option<u16> {
+        (self.limited_by() & !TAGGED_IN_QUEUE).checked_sub(1)
+    }
+
+    /// It leaves one of a port's queues for flows. The number stands where schemes that stop nobody have a frame say what
+    /// limits it.
+    pub(crate) const fn leave_queue(&mut self, queue: u16) {
+        self.set_limited_by(queue + 1);
+    }
+
+    /// Whether it was tagged when it joined the queue that it waits in.
+    pub(crate) const fn is_tagged_in_queue(&self) -> bool {
+        self.limited_by() & TAGGED_IN_QUEUE != 0
+    }
+
+    /// Tags it in the queue that it joins, or not.
+    pub(crate) const fn tag_in_queue(&mut self, tagged: bool) {
+        let number = self.limited_by() & !TAGGED_IN_QUEUE;
+        self.set_limited_by(if tagged { number | TAGGED_IN_QUEUE } else { number });
+    }
+
+    const fn set_limited_by(&mut self, number: u16) {
+        self.word = self.word & !(0xffff << LIMITED_BY) | (number as u64) << LIMITED_BY;
     }
 
     /// Writes a mark on it, unless it has a larger one.

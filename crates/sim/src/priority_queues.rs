@@ -5,6 +5,7 @@
 //! head of its queue until then: it is never cut short, and it counts as queued.
 
 use crate::deficit_round_robin::DeficitRoundRobin;
+use crate::flow_queues::FlowQueues;
 use crate::frame::{Frame, Ring, flag};
 use crate::heads_share::HeadsShare;
 use crate::ids::{AdapterId, PortCpId, PortId};
@@ -29,6 +30,8 @@ pub(crate) struct PauseFrame {
     pub(crate) storm: bool,
     /// The port whose queue holds most of the octets that led to it.
     pub(crate) because: PortId,
+    /// The one queue for flows, or at a host the flow, that it stops until another lets it go on; it then addresses no class.
+    pub(crate) queue: Option<u32>,
 }
 
 /// The queue of one class.
@@ -65,7 +68,7 @@ pub(crate) enum Transmitting {
 }
 
 /// The queues of a port, and its transmitter.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct PriorityQueues {
     pub(crate) port: PortId,
     /// Highest class first.
@@ -102,7 +105,11 @@ pub(crate) struct PriorityQueues {
     pub(crate) heads: Option<HeadsShare>,
     /// What takes its queues for stuck when pauses hold them up.
     pub(crate) watchdog: Option<Box<Watchdog>>,
-    /// Whether some queue may turn a frame away that has room.
+    /// Queues for the flows of one class, in front of that class's queue.
+    pub(crate) flows: Option<Box<FlowQueues>>,
+    /// Whether more decides which frame is next than the order of classes: turns, shares, or queues for flows.
+    pub(crate) by_turns: bool,
+    /// Whether more than room decides about an arriving frame: some queue may turn it away, or a flow has its own.
     pub(crate) guarded: bool,
     /// Whether the port needs them whether or not anything is paused, and even with one class.
     pub(crate) always: bool,
@@ -113,6 +120,16 @@ pub(crate) struct PriorityQueues {
 }
 
 impl ClassQueue {
+    /// Counts a frame that the port has admitted; `input` is the position of the input to count it for, if there is one.
+    #[inline(always)]
+    pub(crate) fn count_frame_in(&mut self, frame: &Frame, input: Option<u32>) {
+        self.octets += frame.octets();
+        self.accepted_frames += 1;
+        if let Some(input) = input {
+            self.count_in(input as usize, frame.octets());
+        }
+    }
+
     #[inline]
     fn count_in(&mut self, input: usize, size: u64) {
         if self.octets_from.len() <= input {
@@ -178,6 +195,8 @@ impl PriorityQueues {
             trim: None,
             heads: None,
             watchdog: None,
+            flows: None,
+            by_turns: false,
             guarded: false,
             always: false,
             unpaused: None,
@@ -202,6 +221,12 @@ impl PriorityQueues {
         self.watchdog.as_ref().is_some_and(|watchdog| watchdog.drops(position))
     }
 
+    /// Whether it has queues for the flows of a class.
+    #[inline]
+    pub(crate) fn keeps_apart(&self, class: u8) -> bool {
+        self.flows.as_ref().is_some_and(|flows| flows.class == class)
+    }
+
     /// Whether it counts a frame by the input that the frame came in over.
     #[inline]
     pub(crate) fn counts(&self, frame: &Frame) -> bool {
@@ -212,11 +237,7 @@ impl PriorityQueues {
     #[inline]
     pub(crate) fn enqueue(&mut self, frame: Frame, input: Option<u32>) {
         let queue = self.of_class_mut(frame.class());
-        queue.octets += frame.octets();
-        queue.accepted_frames += 1;
-        if let Some(input) = input {
-            queue.count_in(input as usize, frame.octets());
-        }
+        queue.count_frame_in(&frame, input);
         queue.frames.push(frame);
     }
 
@@ -274,7 +295,8 @@ impl PriorityQueues {
 
     /// Every frame that has not left.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = &Frame> {
-        self.queues.iter().flat_map(|queue| queue.frames.since(queue.frames.head()))
+        let in_flow_queues = self.flows.iter().flat_map(|flows| flows.waiting());
+        self.queues.iter().flat_map(|queue| queue.frames.since(queue.frames.head())).chain(in_flow_queues)
     }
 }
 

@@ -1,6 +1,7 @@
 //! One file a scheme.
 
 pub mod af_qcn;
+pub mod bfc;
 pub mod dcqcn;
 pub mod dctcp;
 pub mod e2cm;

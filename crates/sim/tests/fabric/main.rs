@@ -1,6 +1,7 @@
 //! Whole runs of fabrics.
 
 mod alarms;
+mod backpressure;
 mod captures;
 mod circles;
 mod discards;

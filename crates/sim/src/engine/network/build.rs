@@ -6,6 +6,7 @@ use super::points::PortCp;
 use super::routes::{END, HopInputs, Routes};
 use super::{Counting, Link, Network, Node};
 use crate::deficit_round_robin::DeficitRoundRobin;
+use crate::flow_queues::FlowQueues;
 use crate::heads_share::HeadsShare;
 use crate::ids::{FlowId, Id, IdVec, InputId, NodeId, PortCpId, PortId, SinkId};
 use crate::input_buffer::InputBuffer;
@@ -103,6 +104,28 @@ fn classes(plan: &Plan) -> IdVec<PortId, u8> {
     classes
 }
 
+/// For each port the classes whose flows it keeps apart, a bit each: those under control that come to it over a link, if
+/// the scheme does that.
+fn kept_apart(plan: &Plan, classes: &IdVec<PortId, u8>) -> IdVec<PortId, u8> {
+    let mut own: IdVec<PortId, u8> = plan.ports.iter().map(|_| 0).collect();
+    if plan.scheme.backpressure_point(1).is_none() {
+        return own;
+    }
+    let controlled = controlled_classes(plan);
+    let sending: HashSet<u32> = plan.all_paths().map(|(_, path)| path[0]).collect();
+    for (id, port) in classes.ids().zip(&plan.ports) {
+        if port.watched && !sending.contains(&id.number()) {
+            own[id] = classes[id] & controlled;
+        }
+    }
+    own
+}
+
+/// The classes of flows under control, a bit each.
+fn controlled_classes(plan: &Plan) -> u8 {
+    plan.flows.iter().filter(|flow| flow.controlled).fold(0, |all, flow| all | 1 << flow.class)
+}
+
 /// The class of frames of `class` when they have crossed the link of a port.
 fn class_after(plan: &Plan, port: u32, class: u8) -> u8 {
     plan.domain.as_ref().map_or(class, |domain| domain.ports[port as usize].remaps[usize::from(class)])
@@ -162,13 +185,24 @@ impl Network {
         let storming = plan.storming_ports();
         let changing: HashSet<u32> = plan.services.iter().map(|change| change.port).collect();
         let sending: HashSet<u32> = plan.flows.iter().flat_map(|flow| &flow.paths).map(|path| path[0]).collect();
+        let kept_apart = kept_apart(plan, classes);
+        // Over the other direction of their links, messages go to the queues upstream, at the end of any transmission.
+        let mut tells = vec![false; plan.nodes.len()];
+        let keepers = plan.ports.iter().zip(kept_apart.iter()).filter(|(_, own)| **own != 0);
+        keepers.for_each(|(port, _)| tells[port.from as usize] = true);
         let adaptive = matches!(plan.path_choice, PathChoice::ShortestQueue(_));
         for ((id, port), fails) in self.ports.ids().zip(&plan.ports).zip(plan.failing_ports()) {
             let (from, to) = (&plan.nodes[port.from as usize], &plan.nodes[port.to as usize]);
             let several = classes[id].count_ones() > 1;
-            let guarded = !port.wred.is_empty() || from.watchdog.is_some() || from.trim.is_some() || adaptive;
+            let flows = self.flow_queues(plan, id, kept_apart[id]);
+            let guarded = !port.wred.is_empty()
+                || from.watchdog.is_some()
+                || from.trim.is_some()
+                || adaptive
+                || flows.is_some();
             let waits = changing.contains(&id.number()) && sending.contains(&id.number());
-            let own = guarded || fails || storming[id.number() as usize] || waits;
+            let tells = tells[port.from as usize];
+            let own = guarded || fails || storming[id.number() as usize] || waits || tells;
             let always = several || own;
             if from.counts() || to.pause.is_some() || always || plan.events == Events::Everywhere {
                 let mut queues = PriorityQueues::new(id, classes[id], port.rate);
@@ -190,9 +224,23 @@ impl Network {
                     .trim
                     .filter(|trim| from.quanta.is_none_or(|quanta| quanta[usize::from(trim.class)].get() == 0));
                 queues.heads = shared.and_then(|trim| HeadsShare::new(of_heads(trim)?, trim.share));
+                queues.by_turns = queues.round_robin.is_some() || queues.heads.is_some() || flows.is_some();
+                queues.flows = flows;
                 self.ports[id].use_queues(self.queues.push(queues));
             }
         }
+    }
+
+    /// The queues for the flows of a port that keeps those of a class apart, which is the bit of `own`.
+    fn flow_queues(&self, plan: &Plan, port: PortId, own: u8) -> Option<Box<FlowQueues>> {
+        if own == 0 {
+            return None;
+        }
+        let link = &self.links[port];
+        let point = plan.scheme.backpressure_point(self.nodes[link.from].outputs.len() as u32)?;
+        assert!(own.count_ones() == 1, "flows that are kept apart are of one class");
+        let dice = Dice::new(plan.seed, plan.replication, &link.name, Purpose::Queueing);
+        Some(Box::new(FlowQueues::new(own.trailing_zeros() as u8, point, dice)))
     }
 
     /// Sets an input buffer up for each link into a node that counts what it holds.
@@ -236,7 +284,7 @@ impl Network {
         if !plan.scheme.has_congestion_points() {
             return;
         }
-        let controlled = plan.flows.iter().filter(|flow| flow.controlled).fold(0u8, |all, flow| all | 1 << flow.class);
+        let controlled = controlled_classes(plan);
         for (id, port) in self.ports.ids().zip(&plan.ports).filter(|(_, port)| port.watched) {
             let points = plan.domain.as_ref().map_or(u8::MAX, |domain| domain.ports[id.number() as usize].points);
             let own = classes[id] & controlled & points;

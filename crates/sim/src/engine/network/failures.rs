@@ -111,7 +111,7 @@ impl Network {
         };
         let because = queues.port;
         for classes in groups {
-            let frame = PauseFrame { classes, quanta: 0, endless: false, storm: false, because };
+            let frame = PauseFrame { classes, quanta: 0, endless: false, storm: false, because, queue: None };
             self.pause_classes(now, id, frame, effects);
         }
     }

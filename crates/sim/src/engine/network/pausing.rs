@@ -32,7 +32,7 @@ impl Network {
             schedule.set(Event::PauseRefresh(input), Instant::from_ps(sender.next_refresh()));
         }
         let (classes, quanta, endless) = (sender.classes(group), sender.quanta(), sender.is_endless());
-        let frame = PauseFrame { classes, quanta, endless, storm: false, because };
+        let frame = PauseFrame { classes, quanta, endless, storm: false, because, queue: None };
         let reverse = pause.reverse;
         self.send_pause_frame(now, reverse, frame, schedule);
         if self.nodes[node].paused_groups == 1 {
@@ -51,7 +51,7 @@ impl Network {
         self.nodes[node].paused_groups -= u32::from(pause.sender.is_xoff(group));
         pause.sender.on_xon(now, group);
         let classes = pause.sender.classes(group);
-        let frame = PauseFrame { classes, quanta: 0, endless: false, storm: false, because };
+        let frame = PauseFrame { classes, quanta: 0, endless: false, storm: false, because, queue: None };
         let reverse = pause.reverse;
         self.send_pause_frame(now, reverse, frame, schedule);
     }
@@ -75,8 +75,8 @@ impl Network {
         self.use_priority_queues(now, port, schedule);
         let Some(id) = self.ports[port].queues() else { return };
         let queues = &mut self.queues[id];
-        // A frame for the same classes that still waits is out of date.
-        queues.pause_frames.retain(|waiting| waiting.classes != frame.classes);
+        // A frame for the same classes, or the same queue, that still waits is out of date.
+        queues.pause_frames.retain(|waiting| (waiting.classes, waiting.queue) != (frame.classes, frame.queue));
         queues.pause_frames.push_back(frame);
         if queues.is_idle() {
             self.start_transmission(now, id, schedule);
@@ -97,7 +97,9 @@ impl Network {
         }
         let sender = queues.port;
         let port = self.reverse_of(sender);
-        self.use_priority_queues(now, port, schedule);
+        if frame.queue.is_none() {
+            self.use_priority_queues(now, port, schedule);
+        }
         Some((port, frame))
     }
 

@@ -102,6 +102,9 @@ impl Network {
             id = self.adapt(id, &mut frame);
             queues = self.ports[id].queues().expect("a port that is chosen by its queue has priority queues");
         }
+        if guarded && self.queues[queues].keeps_apart(frame.class()) {
+            return self.forward_by_flow(now, id, queues, frame, schedule);
+        }
         let refused = guarded && self.refuses(id, queues, &frame);
         if refused || !self.enqueue_by_class(now, id, queues, frame, schedule) {
             let cp = self.queues[queues].of_class(frame.class()).cp;
@@ -388,7 +391,7 @@ impl Network {
 
     /// Pauses the link that a frame came in over, or others too, if it found a long output queue and that is the rule.
     #[inline(never)]
-    fn check_pause_threshold(
+    pub(super) fn check_pause_threshold(
         &mut self,
         now: Instant,
         output: PortId,

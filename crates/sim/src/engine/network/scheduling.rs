@@ -9,9 +9,18 @@ use crate::priority_queues::{ClassQueue, Transmitting};
 use qcnlab_units::Instant;
 
 impl Network {
-    /// As [`start_transmission`](Network::start_transmission), between frames of classes, at a port of a switch.
+    /// As [`start_transmission`](Network::start_transmission), between frames, at a port of a switch where more decides than
+    /// the order of classes.
     #[cold]
-    pub(super) fn start_by_weight(&mut self, now: Instant, id: QueuesId, schedule: &mut Schedule) {
+    pub(super) fn start_in_turn(&mut self, now: Instant, id: QueuesId, schedule: &mut Schedule) {
+        if self.queues[id].flows.is_some() {
+            return self.start_by_flow(now, id, schedule);
+        }
+        self.start_by_weight(now, id, schedule);
+    }
+
+    /// The same, by weight.
+    fn start_by_weight(&mut self, now: Instant, id: QueuesId, schedule: &mut Schedule) {
         let queues = &mut self.queues[id];
         let head = |queue: &ClassQueue| {
             if queue.frames.is_empty() {

@@ -22,8 +22,8 @@ impl Network {
             queues.ends = now.ps() + port.transmission(PAUSE_FRAME);
             return schedule.set(Event::TransmissionEnd(id), Instant::from_ps(queues.ends));
         }
-        if queues.round_robin.is_some() || queues.heads.is_some() {
-            return self.start_by_weight(now, id, schedule);
+        if queues.by_turns {
+            return self.start_in_turn(now, id, schedule);
         }
         let mut resumes = u64::MAX;
         for (position, queue) in (0u8..).zip(&queues.queues) {

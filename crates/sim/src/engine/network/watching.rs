@@ -94,7 +94,7 @@ impl Network {
         let goes_on = now < until;
         let quanta = if goes_on { u16::MAX } else { 0 };
         let half = Span::from_ps(self.queues[id].quanta_ps(quanta) / 2);
-        let frame = PauseFrame { classes, quanta, endless: false, storm: true, because: port };
+        let frame = PauseFrame { classes, quanta, endless: false, storm: true, because: port, queue: None };
         self.send_pause_frame(now, port, frame, schedule);
         goes_on.then(|| (now + half).min(until))
     }

@@ -265,6 +265,21 @@ impl Senders {
         Some(sender.limiter)
     }
 
+    /// The next switch stops a flow, or lets it go on: tells its reaction point, if it is there and has to know; returns its
+    /// limiter.
+    pub(in crate::engine) fn tell_stopped(&mut self, now: Instant, flow: FlowId, stops: bool) -> Option<LimiterId> {
+        let event = TransportEvent::FlowPaused(stops);
+        let sender = &mut self.flows[flow];
+        let Source::Roce(pair) = &mut sender.source else { return None };
+        if !pair.hears_of(&event) {
+            return None;
+        }
+        let limiter = &mut self.limiters[sender.limiter].driver;
+        limiter.rp.on_transport(now, &event, &pair.flight(), &mut limiter.dice);
+        pair.update_permits(&limiter.rp);
+        Some(sender.limiter)
+    }
+
     /// Keeps the pending event no later than a queue pair's next timer. An event that is early finds nothing due.
     #[inline]
     pub(in crate::engine) fn schedule_pair_timer(&mut self, flow: FlowId, schedule: &mut Schedule) {

@@ -26,7 +26,7 @@ fn input_id(engine: &Engine, net: &Net, name: &str) -> InputId {
 }
 
 fn pause_frame(classes: u8, quanta: u16) -> PauseFrame {
-    PauseFrame { classes, quanta, endless: false, storm: false, because: PortId::new(0) }
+    PauseFrame { classes, quanta, endless: false, storm: false, because: PortId::new(0), queue: None }
 }
 
 /// A pause takes effect at a port, as if it had just come over the link.

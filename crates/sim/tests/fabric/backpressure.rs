@@ -1,0 +1,176 @@
+//! BFC in whole runs: queues stop one hop upstream and go on, to the picosecond; who is held up, and who is not.
+
+use super::net::Net;
+use proptest::prelude::*;
+use qcnlab_schemes::params::Value;
+use qcnlab_schemes::registry::Config;
+use qcnlab_sim::roce::QpRecovery;
+use qcnlab_sim::testing::queue_pair;
+use qcnlab_sim::{Events, Finished, PathChoice, Traffic};
+use qcnlab_units::{BitRate, Bytes, Instant, Span};
+
+const TEN: BitRate = BitRate::gbps(10);
+const PACKET: u64 = 1048;
+
+/// Hosts and switches, linked at 10 Gb/s with 1 us; all ports are watched.
+fn linked(nodes: &[&str], links: &[(&str, &str)]) -> Net {
+    let mut net = Net::new(nodes);
+    links.iter().for_each(|(from, to)| net.link(from, to, TEN, Span::from_us(1)));
+    net.plan.scheme = Config::find("bfc", None).unwrap();
+    net
+}
+
+fn message(net: &mut Net, from: &str, to: &str, packets: u64) -> usize {
+    let total = Some(Bytes::new(1000 * packets));
+    let traffic = Traffic::Roce { config: queue_pair(QpRecovery::SelectiveRepeat).into(), total };
+    let flow = net.flow(from, to, 3, traffic) as usize;
+    net.plan.flows[flow].frame = Bytes::new(PACKET);
+    flow
+}
+
+fn watch(net: &mut Net) {
+    net.plan.ports.iter_mut().for_each(|port| port.watched = true);
+}
+
+fn set_rate(net: &mut Net, port: &str, rate: BitRate) {
+    let port = net.port(port) as usize;
+    net.plan.ports[port].rate = rate;
+}
+
+fn set_queues(net: &mut Net, queues: u64) {
+    let table = net.plan.scheme.cp_mut();
+    let index = table.fields().iter().position(|field| field.name == "queues").unwrap();
+    table.set(index, Some(Value::Integer(queues)));
+}
+
+/// Runs with few events and with all, which is the same run.
+fn run(net: &mut Net) -> Finished {
+    net.plan.events = Events::WhereNeeded;
+    let mut few = net.run();
+    net.plan.events = Events::Everywhere;
+    let many = net.run();
+    few.counters.events = many.counters.events;
+    assert!(few == many, "the runs differ: {:?} and {:?}", few.counters, many.counters);
+    few
+}
+
+fn finished(done: &Finished, flow: usize) -> u64 {
+    done.flows[flow].finished.ps()
+}
+
+/// Ten packets into 4 Gb/s. A packet takes 838.4 ns at 10 Gb/s and 2096 at 4. The hop's product is 4 Gb/s * 2 us = 1000
+/// octets, so that each packet is tagged, alone as it may be. The first comes at 1838.4 ns and leaves its queue at once: the
+/// messages to stop and to go on are at the host between the starts of two packets. The second comes at 2676.8 while the
+/// first is sent: the message takes 51.2 ns and 1 us, and is there at 3728. The fifth packet began at 3353.6, the sixth would
+/// have at 4192. The first began on the slow link at 1838.4, and the fifth, the last that waits, does 4 * 2096 later, at
+/// 10 222.4: the host goes on at 11 273.6. The same five packets again, later by that: the tenth ends its transmission at
+/// 11 273.6 + 1838.4 + 5 * 2096 = 23 592. Its acknowledgement of 60 octets is there 1 us + 2 * (48 ns + 1 us) later.
+#[test]
+fn a_host_stops_while_a_tagged_packet_waits() {
+    let mut net = linked(&["a", "c", "s"], &[("a", "s"), ("s", "c")]);
+    set_rate(&mut net, "s->c", BitRate::gbps(4));
+    let flow = message(&mut net, "a", "c", 10);
+    watch(&mut net);
+    let done = run(&mut net);
+    assert_eq!((finished(&done, flow), done.counters.pause_frames), (26_688_000, 2 * 4));
+}
+
+/// As above, and t stands between s and c with the slow link. It stops the queue of s, where two packets then wait: they
+/// are no longer than the 2500 octets of a hop at 10 Gb/s, and the host is not stopped.
+#[test]
+fn a_queue_of_a_switch_stops_before_the_host_does() {
+    let mut net = linked(&["a", "c", "s", "t"], &[("a", "s"), ("s", "t"), ("t", "c")]);
+    set_rate(&mut net, "t->c", BitRate::gbps(4));
+    let flow = message(&mut net, "a", "c", 7);
+    watch(&mut net);
+    let done = run(&mut net);
+    // t: the second packet comes at 1838.4 + 838.4 + 1000 + 838.4 = 4515.2 while the first, there at 3676.8, is sent; the message
+    // is at s at 5566.4. Packets leave the queue of s at 1838.4 + k * 838.4: the fifth at 5192, so the sixth and the seventh wait.
+    // The fifth, the last with a tag, leaves the queue of t at 3676.8 + 4 * 2096 = 12 060.8; s goes on at 13 112. The sixth
+    // ends there at 13 950.4, is at t at 14 950.4, and the seventh right behind it ends at 14 950.4 + 2 * 2096 = 19 142.4. Its
+    // acknowledgement crosses three links.
+    assert_eq!(finished(&done, flow), 19_142_400 + 1_000_000 + 3 * 1_048_000);
+    // t tells s to stop and to go on for the first, for the second to the fifth, for the sixth and for the seventh.
+    assert_eq!(done.counters.pause_frames, 2 * 4);
+}
+
+/// Two flows of one host, one into 1 Gb/s: the other takes what it would alone, but for the packets of the first that
+/// go between its own. Under PFC the first would hold up both.
+#[test]
+fn a_victim_is_not_held_up() {
+    let mut net = linked(&["a", "c", "d", "s"], &[("a", "s"), ("s", "c"), ("s", "d")]);
+    set_rate(&mut net, "s->c", BitRate::gbps(1));
+    let _slow = message(&mut net, "a", "c", 200);
+    let victim = message(&mut net, "a", "d", 1000);
+    watch(&mut net);
+    let done = run(&mut net);
+    // A packet of the slow flow takes 8.384 us on its link, in which the victim sends nine of its own.
+    let alone = 1000 * 838_400;
+    assert!(finished(&done, victim) < alone * 10 / 8, "{}", finished(&done, victim));
+    assert_eq!(done.counters.frames_dropped, 0);
+}
+
+/// The same with one queue at s, behind another switch: the victim shares the queue of the slow flow there, and waits for it.
+#[test]
+fn who_shares_a_queue_with_a_slow_flow_waits_for_it() {
+    let nodes = ["a", "b", "c", "d", "s", "t"];
+    let mut net = linked(&nodes, &[("a", "s"), ("b", "s"), ("s", "t"), ("t", "c"), ("t", "d")]);
+    set_rate(&mut net, "t->c", BitRate::gbps(1));
+    let slow = message(&mut net, "a", "c", 200);
+    let victim = message(&mut net, "b", "d", 200);
+    watch(&mut net);
+    let apart = run(&mut net);
+    set_queues(&mut net, 1);
+    let shared = run(&mut net);
+    assert!(finished(&apart, victim) < 400 * 838_400 && finished(&apart, slow) > 200 * 8_384_000);
+    assert!(finished(&shared, victim) > 100 * 8_384_000, "{}", finished(&shared, victim));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 30, failure_persistence: super::net::kept("fabric/backpressure"), ..ProptestConfig::default() })]
+
+    /// Messages between hosts of two switches over two links, whatever the number of queues, which way packets take, and what
+    /// the slowest link is: all arrive, nothing is lost although buffers hold few packets of a flow, few events give the run of
+    /// all, and whoever is stopped goes on.
+    #[test]
+    fn everything_arrives_without_loss(
+        messages in prop::collection::vec((0..4usize, 1..4usize, 1..60u64, 0..50u64), 1..25),
+        queues in 1..40u64,
+        slow in 1..10u64,
+        sprayed: bool,
+        seed in 0..1000u64,
+    ) {
+        let hosts = ["a", "b", "c", "d"];
+        let links = [("a", "s"), ("b", "s"), ("c", "t"), ("d", "t"), ("s", "t"), ("s", "t")];
+        let mut net = linked(&["a", "b", "c", "d", "s", "t"], &links);
+        set_rate(&mut net, "t->c", BitRate::gbps(slow));
+        // What comes first at one instant is keyed by names.
+        let second = net.plan.ports.iter().rposition(|port| port.name == "s->t").unwrap();
+        net.plan.ports[second..].iter_mut().for_each(|port| port.name += " 2");
+        let (first, second) = (net.port("s->t"), second as u32);
+        for (from, hops, packets, start) in &messages {
+            let flow = message(&mut net, hosts[*from], hosts[(from + hops) % 4], *packets);
+            net.plan.flows[flow].start = Instant::ZERO + Span::from_us(*start);
+            // Over the second link between the switches every other one, or both.
+            let other: Vec<u32> = net.plan.flows[flow].paths[0].iter().map(|port| if *port == first { second } else { *port }).collect();
+            if sprayed && other != net.plan.flows[flow].paths[0] {
+                net.plan.flows[flow].paths.push(other);
+            } else if flow % 2 == 1 {
+                net.plan.flows[flow].paths[0] = other;
+            }
+        }
+        net.plan.path_choice = PathChoice::RoundRobin;
+        set_queues(&mut net, queues);
+        watch(&mut net);
+        // A hop's product of 2500 octets, what comes until a stop shows as often again, and a packet of each port.
+        for port in &mut net.plan.ports {
+            port.capacity = Some(Bytes::new(40 * 3 * (2500 + PACKET)));
+        }
+        (net.plan.seed, net.plan.end) = (seed, Instant::ZERO + Span::from_ms(40));
+        let done = run(&mut net);
+        prop_assert_eq!(done.counters.frames_dropped, 0);
+        for (flow, (_, _, packets, _)) in done.flows.iter().zip(&messages) {
+            prop_assert_eq!(flow.roce.unwrap().acknowledged_bytes, 1000 * packets);
+        }
+    }
+}
