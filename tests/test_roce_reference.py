@@ -17,6 +17,7 @@ from qcnlab.captures import Capture, frames, run_captured
 
 sys.path.insert(0, str(Path(__file__).parent / "oracles"))
 import laboratory
+from bfc_switch import BfcNetwork, BfcSetting
 from dcqcn_switch import DcqcnNetwork, DcqcnSetting
 from dctcp_switch import DctcpNetwork, DctcpSetting
 from hpcc_switch import HpccNetwork, HpccSetting
@@ -278,6 +279,28 @@ def test_under_pcn_every_message_finishes_at_the_same_picosecond(
         return
     for change in ({"period": 21_000_000}, {"w_min": 1 / 64}, {"w_max": 0.4}, {"share": 1.1}):
         other = PcnNetwork(replace(setting, **change), messages).run(HORIZON)
+        assert (ours == [result.done for result in other]) == (senders == 1), change
+
+
+@pytest.mark.parametrize("senders", [1, 2, 3, 24])
+@pytest.mark.parametrize("seed", range(3))
+def test_under_bfc_every_message_finishes_at_the_same_picosecond(
+    *, senders: int, seed: int
+) -> None:
+    """Hosts stop and go on as often and at the same times; other parameters show."""
+    delays, messages = drawn(seed, senders)
+    setting = BfcSetting(delays)
+    network = BfcNetwork(setting, messages)
+    words = scenario(replace(setting, queue_bytes=10_000_000), messages, 'name = "bfc"')
+    run = qcnlab.run(words)
+    ours = finished(run)
+    assert ours == [result.done for result in network.run(HORIZON)]
+    assert run.metric("drops") == 0
+    assert (network.apart.stops > 20) == (senders > 1)
+    if seed != SHOWN:
+        return
+    for change in ({"threshold": 0.9}, {"quantum": 3000}):
+        other = BfcNetwork(replace(setting, **change), messages).run(HORIZON)
         assert (ours == [result.done for result in other]) == (senders == 1), change
 
 

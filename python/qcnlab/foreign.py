@@ -65,6 +65,7 @@ __all__ = [
     "Reflection",
     "Scheme",
     "Signal",
+    "SourcePause",
 ]
 
 
@@ -258,7 +259,18 @@ class Credit(NamedTuple):
     """From the start of the stream; what is sent again counts anew."""
 
 
-Signal = Cnm | Bcn | Echo | PushBack | Cnp | QueueLen | Reflection | ReceivedRate | Credit
+class SourcePause(NamedTuple):
+    """A port tells the source of a frame to stop."""
+
+    cp: int
+    """Who sends it."""
+    time: int
+    """For how long from when it is heard, picoseconds."""
+
+
+Signal = (
+    Cnm | Bcn | Echo | PushBack | Cnp | QueueLen | Reflection | ReceivedRate | Credit | SourcePause
+)
 """What one machine tells another."""
 
 

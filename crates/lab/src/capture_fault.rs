@@ -41,6 +41,14 @@ pub enum CaptureFault {
         /// When it ends.
         until_s: String,
     },
+    /// The run has messages that no frame is known for.
+    #[error(
+        "a run of scheme '{scheme}' is not captured: its messages that stop single queues have no published format"
+    )]
+    NoFormat {
+        /// The scheme.
+        scheme: String,
+    },
     /// The file cannot be written.
     #[error("the capture {} cannot be written: {why}", file.display())]
     Create {

@@ -128,6 +128,9 @@ fn row(captured: &CapturedFrame<'_>) -> Map<String, Value> {
             if let SchemeBody::Credit(octets) = body {
                 put("credit_bytes", json!(octets.get()));
             }
+            if let SchemeBody::SourcePause { ps } = body {
+                put("pause_s", json!(*ps as f64 * 1e-12));
+            }
         }
         Payload::Lldp(unit) => {
             for tlv in unit.tlvs() {
@@ -174,6 +177,7 @@ fn kind(payload: &Payload<'_>) -> &'static str {
             SchemeBody::Reflection { .. } => "reflection",
             SchemeBody::ReceivedRate(_) => "received rate",
             SchemeBody::Credit(_) => "credit",
+            SchemeBody::SourcePause { .. } => "source pause",
         },
         Payload::Ipv4(packet) => match &packet.segment {
             Segment::Tcp { .. } => "TCP",

@@ -7,9 +7,9 @@ use pyo3::types::PyTuple;
 use qcnlab_lab::schemes as roles;
 use qcnlab_lab::schemes::{
     Acknowledgement, Arrival, Bcn, Cnm, CpAction, CpId, Delivered, Endpoint, Flight, HopTelemetry, Queue, QueueLen,
-    Signal, SignalKind,
+    Signal, SignalKind, SourcePause,
 };
-use qcnlab_lab::units::{BitRate, Bytes};
+use qcnlab_lab::units::{BitRate, Bytes, Span};
 
 /// Random numbers of one machine, lent for the length of a call.
 #[pyclass(module = "qcnlab._core")]
@@ -66,6 +66,7 @@ tuples!(
     QueueLen,
     Reflection,
     ReceivedRate,
+    SourcePause,
     Credit,
     Endpoint,
     Flight,
@@ -123,6 +124,7 @@ pub(crate) fn kind_of(name: &str) -> Option<SignalKind> {
         "Reflection" => SignalKind::Reflection,
         "ReceivedRate" => SignalKind::ReceivedRate,
         "Credit" => SignalKind::Credit,
+        "SourcePause" => SignalKind::SourcePause,
         _ => return None,
     })
 }
@@ -140,6 +142,7 @@ pub(crate) fn signal<'py>(py: Python<'py>, signal: &Signal) -> PyResult<Option<B
         Signal::Reflection(fb) => tuples.Reflection.bind(py).call1((fb,)),
         Signal::ReceivedRate(rate) => tuples.ReceivedRate.bind(py).call1((rate.get(),)),
         Signal::Credit(octets) => tuples.Credit.bind(py).call1((octets.get(),)),
+        Signal::SourcePause(pause) => tuples.SourcePause.bind(py).call1((pause.cp.0, pause.time.ps())),
         Signal::Answer(_) | Signal::Returned(_) => return Ok(None),
     };
     made.map(Some)
@@ -178,6 +181,9 @@ pub(crate) fn signal_of(answer: &Bound<'_, PyAny>) -> PyResult<Option<Signal>> {
         Signal::ReceivedRate(BitRate::bps(answer.get_item(0)?.extract().map_err(fields)?))
     } else if is(&tuples.Credit) {
         Signal::Credit(Bytes::new(answer.get_item(0)?.extract().map_err(fields)?))
+    } else if is(&tuples.SourcePause) {
+        let (cp, time) = answer.extract().map_err(fields)?;
+        Signal::SourcePause(SourcePause { cp: CpId(cp), time: Span::from_ps(time) })
     } else {
         return Err(refused(answer, "None or a signal of qcnlab.foreign")?);
     }))

@@ -362,14 +362,13 @@ struct Own {
 }
 
 /// The method that hears of each kind of event.
-const HEARS: [(EventKind, &str); 7] = [
+const HEARS: [(EventKind, &str); 6] = [
     (EventKind::Acknowledgement, "on_ack"),
     (EventKind::NegativeAcknowledgement, "on_nack"),
     (EventKind::Loss, "on_loss"),
     (EventKind::Trim, "on_trim"),
     (EventKind::Credit, "on_credit"),
     (EventKind::Pause, "on_pause"),
-    (EventKind::FlowPause, "on_flow_pause"),
 ];
 
 /// The events that methods of these names hear of.
@@ -505,7 +504,9 @@ impl ReactionPoint for PyRp {
                 TransportEvent::Trimmed(octets) | TransportEvent::Credited(octets) => {
                     object.call_method1(method, (now, octets.get(), flight, dice))
                 }
-                TransportEvent::Paused(paused) | TransportEvent::FlowPaused(paused) => object.call_method1(method, (now, *paused, flight, dice)),
+                TransportEvent::Paused(paused) => object.call_method1(method, (now, *paused, flight, dice)),
+                // A scheme in Python has no ports that stop flows.
+                TransportEvent::FlowPaused(_) => Ok(py.None().into_bound(py)),
             }
             .map(drop)
         });

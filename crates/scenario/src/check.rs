@@ -85,6 +85,7 @@ fn resolve(
 ) -> Result<ResolvedScenario, LocatedFault> {
     signals(scenario)?;
     transport(scenario)?;
+    super::apart::check(scenario)?;
     check_rule(scenario)?;
     let resolved = match known {
         Some((known, Recheck::Checks)) => known,

@@ -326,6 +326,22 @@ pub enum Fault {
         /// The switch.
         switch: String,
     },
+    /// Ports keep the flows of two classes apart.
+    #[error("ports of scheme '{scheme}' keep flows of one class apart, and its traffic has the priorities {} and {}", classes.0, classes.1)]
+    OneClassApart {
+        /// The scheme.
+        scheme: String,
+        /// Two of its priorities.
+        classes: (u32, u32),
+    },
+    /// Ports keep flows apart, and something else that does not go with that.
+    #[error("ports of scheme '{scheme}' have a queue for each flow, which do not go with {what} here")]
+    NotBesideQueues {
+        /// The scheme.
+        scheme: String,
+        /// What it is.
+        what: &'static str,
+    },
     /// TCP timeouts out of order.
     #[error("{name} ({least}) is above max_rto ({most})")]
     Rto {
@@ -720,6 +736,8 @@ impl Fault {
                     .to_owned()
             }
             Fault::SharedLimiter { .. } => "leave max_rps out".to_owned(),
+            Fault::OneClassApart { .. } => "give all traffic under control one priority".to_owned(),
+            Fault::NotBesideQueues { .. } => "leave it out, or choose another scheme".to_owned(),
             Fault::NoTelemetry { .. } => "leave congestion_points out, or choose another scheme".to_owned(),
             Fault::TwoMemories { .. } => "leave input_memory out, or name other switches in only".to_owned(),
             Fault::PoolBelowReserves { .. } => {

@@ -25,7 +25,8 @@
 //! Features, both on by default: `files` for files that scenarios name, `threads` for many scenarios at a time.
 #![cfg_attr(not(all(feature = "files", feature = "threads")), allow(dead_code, unused_imports))]
 
-pub(crate) mod arrivals;
+pub(crate) mod apart;
+mod arrivals;
 mod catalogue;
 mod check;
 pub(crate) mod companions;

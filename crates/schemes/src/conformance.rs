@@ -226,7 +226,7 @@ fn drive(rp: &mut impl ReactionPoint, now: Instant, step: &RpStep, dice: &mut Di
 /// Whether a signal can only mean "slower": nothing in it tells of room.
 fn congested(signal: &Signal) -> bool {
     match signal {
-        Signal::Cnm(_) | Signal::Echo(_) | Signal::PushBack(_) | Signal::Cnp | Signal::ReceivedRate(_) => true,
+        Signal::Cnm(_) | Signal::Echo(_) | Signal::PushBack(_) | Signal::Cnp | Signal::ReceivedRate(_) | Signal::SourcePause(_) => true,
         Signal::Bcn(Bcn { q_offset, q_delta, stop, .. }) => *stop || (*q_offset < 0 && *q_delta >= 0),
         Signal::Answer(Answer { q_offset, q_delta, .. }) => *q_offset < 0 && *q_delta >= 0,
         Signal::Reflection(fb) => *fb < 0,
@@ -354,6 +354,7 @@ fn check_signal(signal: &Signal, id: CpId, speaks: &[SignalKind]) {
         Signal::Echo(cp) | Signal::PushBack(cp) => assert_eq!(*cp, id),
         Signal::QueueLen(message) => assert_eq!(message.cp, id),
         Signal::Answer(answer) => assert_eq!(answer.cp, id),
+        Signal::SourcePause(pause) => assert_eq!(pause.cp, id),
         Signal::Cnp | Signal::Returned(_) | Signal::Reflection(_) | Signal::ReceivedRate(_) | Signal::Credit(_) => {
             panic!("{signal:?} is a receiver's to send")
         }

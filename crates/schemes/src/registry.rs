@@ -9,7 +9,7 @@ use crate::definition::{Family, Generation, Status};
 use crate::dice::Dice;
 use crate::family::{
     af_qcn, bfc, dcqcn, dctcp, e2cm, ecm, ecm_plus, fb_hat, fb99, fecn, hpcc, hpcc_pint, nic_fb, none, nscc, pcn, powertcp,
-    qcn, qcn_plus, rccc, sonar, swift, theta_powertcp, three_point, timely,
+    qcn, qcn_plus, rccc, sfc, sonar, swift, theta_powertcp, three_point, timely,
 };
 use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::foreign::{self, Foreign};
@@ -518,6 +518,7 @@ families! {
     ThetaPowertcp => theta_powertcp::ThetaPowertcp,
     Pcn => pcn::Pcn,
     Bfc => bfc::Bfc,
+    Sfc => sfc::Sfc,
     Nscc => nscc::Nscc,
     Rccc => rccc::Rccc,
 }

@@ -36,7 +36,7 @@ use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use std::fmt;
 
 pub use crate::facts::{Arrival, CpId, Delivered, FlowId, Probe, ProbeKind, Queue, Stamp};
-pub use crate::signal::{Answer, Bcn, Cnm, QueueLen, Signal, SignalKind};
+pub use crate::signal::{Answer, Bcn, Cnm, QueueLen, Signal, SignalKind, SourcePause};
 pub use crate::transport::{
     Acknowledgement, AddedHeaders, Echo, Endpoint, EventKind, EventKinds, Flight, HopTelemetry, LossSign, MOST_HOPS,
     TransportEvent,

@@ -1,7 +1,7 @@
 //! Signals: what congestion points and notification points send to a reaction point.
 
 use crate::facts::{CpId, Probe};
-use qcnlab_units::{BitRate, Bytes, Instant};
+use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 /// A congestion notification message of 802.1Qau.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -68,6 +68,15 @@ pub struct Answer {
     pub capacity: BitRate,
 }
 
+/// A port tells the source of a frame to stop (source flow control).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SourcePause {
+    /// Who sends it.
+    pub cp: CpId,
+    /// For how long, from when it is heard.
+    pub time: Span,
+}
+
 /// A message to a reaction point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Signal {
@@ -93,6 +102,8 @@ pub enum Signal {
     ReceivedRate(BitRate),
     /// A receiver permits so many octets from the start of a stream, those sent again counted anew.
     Credit(Bytes),
+    /// A congestion point tells the source to stop for a time.
+    SourcePause(SourcePause),
 }
 
 impl Signal {
@@ -139,6 +150,8 @@ pub enum SignalKind {
     ReceivedRate,
     /// Credit.
     Credit,
+    /// Pause of a source.
+    SourcePause,
 }
 
 impl SignalKind {
@@ -155,6 +168,7 @@ impl SignalKind {
         SignalKind::Reflection,
         SignalKind::ReceivedRate,
         SignalKind::Credit,
+        SignalKind::SourcePause,
     ];
 
     /// Its name in tables.
@@ -171,6 +185,7 @@ impl SignalKind {
             SignalKind::Reflection => "reflection",
             SignalKind::ReceivedRate => "received rate",
             SignalKind::Credit => "credit",
+            SignalKind::SourcePause => "source pause",
         }
     }
 }
@@ -198,6 +213,7 @@ impl Signal {
             Signal::Reflection(_) => SignalKind::Reflection,
             Signal::ReceivedRate(_) => SignalKind::ReceivedRate,
             Signal::Credit(_) => SignalKind::Credit,
+            Signal::SourcePause(_) => SignalKind::SourcePause,
         }
     }
 
@@ -209,7 +225,8 @@ impl Signal {
             | Signal::Echo(cp)
             | Signal::PushBack(cp)
             | Signal::QueueLen(QueueLen { cp, .. })
-            | Signal::Answer(Answer { cp, .. }) => Some(*cp),
+            | Signal::Answer(Answer { cp, .. })
+            | Signal::SourcePause(SourcePause { cp, .. }) => Some(*cp),
             Signal::Cnp | Signal::Returned(_) | Signal::Reflection(_) | Signal::ReceivedRate(_) | Signal::Credit(_) => {
                 None
             }

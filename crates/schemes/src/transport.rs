@@ -261,7 +261,7 @@ mod tests {
     #[test]
     fn tables_name_each_kind_of_event() {
         let names = EventKind::ALL.map(EventKind::name);
-        assert_eq!(names, ["acknowledgement", "negative acknowledgement", "loss", "trim", "credit", "pause"]);
+        assert_eq!(names, ["acknowledgement", "negative acknowledgement", "loss", "trim", "credit", "pause", "pause of a flow"]);
     }
 
     #[test]
@@ -269,6 +269,6 @@ mod tests {
         let both = EventKinds::ACKNOWLEDGEMENTS.with(EventKind::Credit);
         assert_eq!(both.iter().collect::<Vec<_>>(), [EventKind::Acknowledgement, EventKind::Credit]);
         assert!(!both.contains(EventKind::Loss) && EventKinds::NONE.is_empty() && !both.is_empty());
-        assert_eq!(EventKind::ALL.iter().fold(EventKinds::NONE, |all, kind| all.with(*kind)).iter().count(), 6);
+        assert_eq!(EventKind::ALL.iter().fold(EventKinds::NONE, |all, kind| all.with(*kind)).iter().count(), 7);
     }
 }

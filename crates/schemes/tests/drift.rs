@@ -2,7 +2,7 @@
 
 use qcnlab_schemes::params::{Field, Table, Value};
 use qcnlab_schemes::registry::{AnyRp, Config, catalogue};
-use qcnlab_schemes::{Bcn, Cnm, CpId, Dice, Probe, ProbeKind, Purpose, QueueLen, ReactionPoint, Signal, SignalKind};
+use qcnlab_schemes::{Bcn, Cnm, CpId, Dice, Probe, ProbeKind, Purpose, QueueLen, ReactionPoint, Signal, SignalKind, SourcePause};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 const LINE_RATE: BitRate = BitRate::gbps(10);
@@ -39,6 +39,7 @@ fn congestion(kind: SignalKind) -> Vec<Signal> {
         SignalKind::Reflection => Signal::Reflection(-32),
         SignalKind::ReceivedRate => Signal::ReceivedRate(BitRate::gbps(1)),
         SignalKind::Credit => Signal::Credit(Bytes::new(1_000_000)),
+        SignalKind::SourcePause => Signal::SourcePause(SourcePause { cp, time: Span::from_us(10) }),
         // The network card takes one message in 150 as a sample.
         SignalKind::QueueLen => {
             let message = QueueLen { cp, len: Bytes::new(60_000), arrived: Bytes::new(1000) };
@@ -87,8 +88,9 @@ fn wait(rp: &mut AnyRp, until: Instant) {
 
 #[test]
 fn every_scheme_that_hears_of_congestion_limits_and_has_the_drift_timer() {
-    // Credit says how much may go, and not how fast.
-    let of_congestion = |hears: &[SignalKind]| hears.iter().any(|kind| *kind != SignalKind::Credit);
+    // Credit says how much may go, and a pause for how long nothing: neither says how fast.
+    let other = [SignalKind::Credit, SignalKind::SourcePause];
+    let of_congestion = |hears: &[SignalKind]| hears.iter().any(|kind| !other.contains(kind));
     for listing in catalogue().iter().filter(|listing| of_congestion(listing.hears)) {
         let name = listing.name;
         let config = Config::find(name, None).expect("listed means found");

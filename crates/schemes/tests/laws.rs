@@ -7,7 +7,7 @@ use qcnlab_schemes::params::{Table, Value};
 use qcnlab_schemes::registry::{Config, Listing, catalogue};
 use qcnlab_schemes::{
     Acknowledgement, Answer, Arrival, Bcn, Cnm, CongestionPoint, CpAction, CpId, Delivered, Dice, EventKind, Flight,
-    FlowId, HopTelemetry, LossSign, Probe, ProbeKind, Purpose, Queue, QueueLen, ReactionPoint, Signal, SignalKind,
+    FlowId, HopTelemetry, LossSign, Probe, ProbeKind, Purpose, Queue, QueueLen, ReactionPoint, Signal, SignalKind, SourcePause,
     TransportEvent,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
@@ -92,6 +92,9 @@ fn signal() -> impl Strategy<Value = Signal> {
         (-255..=255i16).prop_map(Signal::Reflection),
         (0..20_000_000_000u64).prop_map(|bps| Signal::ReceivedRate(BitRate::bps(bps))),
         (0..10_000_000u64).prop_map(|octets| Signal::Credit(Bytes::new(octets))),
+        (0..3u32, 0..2_000_000_000u64).prop_map(|(cp, ps)| {
+            Signal::SourcePause(SourcePause { cp: CpId(cp), time: Span::from_ps(ps) })
+        }),
     ]
 }
 
@@ -252,6 +255,7 @@ fn worst(kind: SignalKind, cp: CpId) -> Signal {
         SignalKind::Reflection => Signal::Reflection(-255),
         SignalKind::ReceivedRate => Signal::ReceivedRate(BitRate::ZERO),
         SignalKind::Credit => Signal::Credit(Bytes::ZERO),
+        SignalKind::SourcePause => Signal::SourcePause(SourcePause { cp, time: Span::from_us(1_000_000) }),
     }
 }
 

@@ -5,7 +5,7 @@ use qcnlab_schemes::params::{Table, Value};
 use qcnlab_schemes::registry::{AnyRp, Config, Listing, catalogue};
 use qcnlab_schemes::{
     Answer, Arrival, Bcn, Cnm, CongestionPoint, CpAction, CpId, Dice, FlowId, Probe, ProbeKind, Purpose, Queue,
-    QueueLen, ReactionPoint, Signal, SignalKind,
+    QueueLen, ReactionPoint, Signal, SignalKind, SourcePause,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
@@ -88,6 +88,9 @@ fn extremes(kind: SignalKind) -> Vec<Signal> {
         SignalKind::Reflection => [i16::MIN, -256, 0, i16::MAX].map(Signal::Reflection).to_vec(),
         SignalKind::ReceivedRate => [0, 1, u64::MAX].map(|bps| Signal::ReceivedRate(BitRate::bps(bps))).to_vec(),
         SignalKind::Credit => [0, u64::MAX].map(|octets| Signal::Credit(Bytes::new(octets))).to_vec(),
+        SignalKind::SourcePause => [0, u64::MAX >> 1]
+            .map(|ps| Signal::SourcePause(SourcePause { cp: CP, time: Span::from_ps(ps) }))
+            .to_vec(),
         // Nothing in them has a range.
         SignalKind::Echo => vec![Signal::Echo(CP)],
         SignalKind::PushBack => vec![Signal::PushBack(CP)],
@@ -111,6 +114,7 @@ fn states(config: &Config, listing: &Listing) -> Vec<AnyRp> {
             SignalKind::Returned => returned(us(0), 0, 1_000_000_000),
             SignalKind::Cnp => Signal::Cnp,
             SignalKind::ReceivedRate => Signal::ReceivedRate(BitRate::gbps(1)),
+            SignalKind::SourcePause => Signal::SourcePause(SourcePause { cp: CP, time: Span::from_us(10) }),
             SignalKind::Echo | SignalKind::PushBack | SignalKind::Answer | SignalKind::Credit => continue,
         };
         // The network card of deck 002 takes one message in 150 as a sample.
@@ -228,15 +232,19 @@ fn feedback_has_the_bits_that_are_declared() {
 fn no_scheme_escapes_the_laws_by_lacking_a_parameter() {
     for listing in catalogue() {
         let has = |fields: &[qcnlab_schemes::params::Field], name| fields.iter().any(|field| field.name == name);
-        // Credit says how much may go, and not how fast.
-        let limits = listing.hears.iter().any(|kind| *kind != SignalKind::Credit);
-        let hears = limits || !listing.events.is_empty();
+        // Credit says how much may go, and a pause for how long nothing: neither says how fast.
+        let other = [SignalKind::Credit, SignalKind::SourcePause];
+        let limits = listing.hears.iter().any(|kind| !other.contains(kind));
+        let hears = !listing.hears.is_empty() || !listing.events.is_empty();
         // Swift controls packets in flight, down to a hundredth: its own tests hold it to its least window.
         // NSCC's least window is a packet.
         let least = match listing.name {
             "swift" => "min_window",
             "nscc" => "max_window",
             "rccc" => "first_window",
+            // A host of BFC sends at line rate, or not at all while it is told to stop.
+            "bfc" => continue,
+            "sfc" => "longest_pause",
             _ => "min_rate",
         };
         assert_eq!(hears, has(listing.rp_fields, least), "{}: {least}", listing.name);
@@ -246,7 +254,7 @@ fn no_scheme_escapes_the_laws_by_lacking_a_parameter() {
         let counts = match listing.name {
             // Ports that only write on frames: what is discarded carries nothing. FECN counts what is offered to it.
             "none" | "dcqcn" | "qcn_three_point" | "fecn" | "dctcp" | "timely" | "hpcc" | "swift" | "powertcp"
-            | "theta_powertcp" | "nscc" | "pcn" | "hpcc_pint" | "rccc" => false,
+            | "theta_powertcp" | "nscc" | "pcn" | "hpcc_pint" | "rccc" | "bfc" => false,
             _ => true,
         };
         assert_eq!(counts, has(listing.cp_fields, "count_discarded"), "{}: count_discarded", listing.name);

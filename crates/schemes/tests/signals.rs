@@ -5,7 +5,7 @@ use qcnlab_schemes::registry::{AnyRp, Config, Listing, catalogue};
 use qcnlab_schemes::{
     Answer, Arrival, Bcn, Cnm, CongestionPoint, CpAction, CpFastPath, CpId, Delivered, Dice, FlowId, Gauge,
     NotificationPoint, Probe, ProbeAction, ProbeKind, Purpose, Queue, QueueLen, ReactionPoint, RpFastPath, Signal,
-    SignalKind, Stamp,
+    SignalKind, SourcePause, Stamp,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
@@ -52,6 +52,9 @@ fn signals(kind: SignalKind, probe: Probe) -> Vec<Signal> {
         SignalKind::Reflection => vec![Signal::Reflection(-32), Signal::Reflection(32)],
         SignalKind::ReceivedRate => vec![Signal::ReceivedRate(BitRate::gbps(1))],
         SignalKind::Credit => vec![Signal::Credit(Bytes::new(1_000_000))],
+        SignalKind::SourcePause => {
+            vec![Signal::SourcePause(SourcePause { cp: CP, time: Span::from_us(10) })]
+        }
     }
 }
 
@@ -218,7 +221,8 @@ fn a_source_that_hears_an_undeclared_kind_breaks_a_law() {
 /// its own tests.
 #[test]
 fn a_listing_says_what_ports_and_receivers_send() {
-    use SignalKind::{Answer, Bcn, Cnm, Cnp, Credit, Echo, PushBack, QueueLen, ReceivedRate, Reflection, Returned};
+    use SignalKind::{Bcn, Cnm, Cnp, Credit, Echo, PushBack, QueueLen, ReceivedRate, Reflection, Returned, SourcePause};
+    use SignalKind::Answer;
     let said: Vec<(&str, Vec<SignalKind>)> = catalogue()
         .iter()
         .map(|listing| (listing.name, listing.speaks()))
@@ -245,6 +249,7 @@ fn a_listing_says_what_ports_and_receivers_send() {
         ("e2cm", vec![Bcn, Returned]),
         ("pcn", vec![ReceivedRate]),
         ("rccc", vec![Credit]),
+        ("sfc", vec![SourcePause]),
     ];
     for one in expected {
         assert!(said.contains(&one), "{one:?} is not in {said:?}");

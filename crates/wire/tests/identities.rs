@@ -128,6 +128,7 @@ fn scheme_message() -> impl Strategy<Value = SchemeMessage> {
         any::<i16>().prop_map(|fb| SchemeBody::Reflection { fb }),
         any::<u64>().prop_map(|bps| SchemeBody::ReceivedRate(BitRate::bps(bps))),
         any::<u64>().prop_map(|octets| SchemeBody::Credit(Bytes::new(octets))),
+        any::<u64>().prop_map(|ps| SchemeBody::SourcePause { ps }),
     ];
     (any::<[u8; 8]>(), body).prop_map(|(cpid, body)| SchemeMessage { cpid: Cpid(cpid), body })
 }

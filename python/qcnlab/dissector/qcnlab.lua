@@ -126,7 +126,7 @@ local message = Proto("qcnlab", "qcnlab Scheme Message")
 local kinds = {
     [1] = "Probe", [2] = "Returned probe", [3] = "Probe answer", [4] = "BCN", [5] = "Queue report", [6] = "Echo",
     [7] = "Push-back", [8] = "Reflected mark",
-    [9] = "Received rate", [10] = "Credit",
+    [9] = "Received rate", [10] = "Credit", [11] = "Source pause",
 }
 local mf = message.fields
 mf.version = ProtoField.uint8("qcnlab.version", "Version", base.DEC)
@@ -144,6 +144,7 @@ mf.queue_len = ProtoField.uint64("qcnlab.queue_len", "Queue length, octets", bas
 mf.arrived = ProtoField.uint64("qcnlab.arrived", "Octets arrived", base.DEC)
 mf.fb = ProtoField.int16("qcnlab.fb", "Feedback", base.DEC)
 mf.credit = ProtoField.uint64("qcnlab.credit", "Credit, octets", base.DEC)
+mf.pause = ProtoField.uint64("qcnlab.pause", "Stop for, ps", base.DEC)
 local message_experts = {
     short = ProtoExpert.new("qcnlab.short", "Message is cut", expert.group.MALFORMED, expert.severity.ERROR),
     kind = ProtoExpert.new("qcnlab.unknown", "Unknown kind or version", expert.group.MALFORMED, expert.severity.ERROR),
@@ -163,6 +164,7 @@ local bodies = {
     { { mf.fb, 2 } },
     { { mf.rate, 8 } },
     { { mf.credit, 8 } },
+    { { mf.pause, 8 } },
 }
 
 function message.dissector(buffer, pinfo, tree)

@@ -247,6 +247,10 @@ impl Translator {
             Signal::Credit(octets) => {
                 self.message(to, destination, class, message(nobody, SchemeBody::Credit(octets)), size)
             }
+            Signal::SourcePause(pause) => {
+                let body = SchemeBody::SourcePause { ps: pause.time.ps() };
+                self.message(to, from_bridge, class, message(self.cpid(pause.cp), body), size)
+            }
         }
     }
 
@@ -432,6 +436,7 @@ fn sender_of(signal: &Signal) -> Option<CpId> {
         Signal::Echo(cp) | Signal::PushBack(cp) => Some(*cp),
         Signal::QueueLen(queue) => Some(queue.cp),
         Signal::Answer(answer) => Some(answer.cp),
+        Signal::SourcePause(pause) => Some(pause.cp),
         Signal::Cnp | Signal::Returned(_) | Signal::Reflection(_) | Signal::ReceivedRate(_) | Signal::Credit(_) => None,
     }
 }

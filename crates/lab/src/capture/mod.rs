@@ -111,6 +111,10 @@ pub fn run_captured(
 ) -> Result<(Outcome, CaptureSummary), RunError> {
     let scenarios = std::slice::from_ref(scenario);
     crate::estimate::Estimate::of(scenarios, options).check(options).map_err(RunError::Memory)?;
+    if scenario.scheme.backpressure_point(1).is_some() {
+        let scheme = scenario.scheme.name().to_owned();
+        return Err(RunError::Capture(CaptureFault::NoFormat { scheme }));
+    }
     let seed = options.seed.unwrap_or(scenario.seed);
     let fabric = fabric(scenario, seed)?;
     let ports = matching(&fabric, &capture.ports)?;

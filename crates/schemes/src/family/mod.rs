@@ -20,6 +20,7 @@ pub mod powertcp;
 pub mod qcn;
 pub mod qcn_plus;
 pub mod rccc;
+pub mod sfc;
 pub mod sonar;
 pub mod swift;
 pub mod theta_powertcp;

@@ -60,6 +60,11 @@ pub enum SchemeBody {
     ReceivedRate(BitRate),
     /// Octets from the start of a stream that a receiver permits.
     Credit(Bytes),
+    /// A source is to stop (source flow control).
+    SourcePause {
+        /// For how long, ps.
+        ps: u64,
+    },
 }
 
 /// A question along the path.
@@ -121,6 +126,7 @@ impl SchemeBody {
             SchemeBody::Reflection { .. } => 8,
             SchemeBody::ReceivedRate(_) => 9,
             SchemeBody::Credit(_) => 10,
+            SchemeBody::SourcePause { .. } => 11,
         }
     }
 
@@ -132,7 +138,7 @@ impl SchemeBody {
             SchemeBody::QueueReport(_) => 16,
             SchemeBody::Echo | SchemeBody::PushBack => 0,
             SchemeBody::Reflection { .. } => 2,
-            SchemeBody::ReceivedRate(_) | SchemeBody::Credit(_) => 8,
+            SchemeBody::ReceivedRate(_) | SchemeBody::Credit(_) | SchemeBody::SourcePause { .. } => 8,
         }
     }
 }
@@ -207,7 +213,8 @@ impl Codec<'_> for SchemeMessage {
             8 => SchemeBody::Reflection { fb: from.u16(FORMAT)? as i16 },
             9 => SchemeBody::ReceivedRate(BitRate::bps(from.u64(FORMAT)?)),
             10 => SchemeBody::Credit(Bytes::new(from.u64(FORMAT)?)),
-            other => return invalid("kind", at + 5, other.into(), "1 to 10"),
+            11 => SchemeBody::SourcePause { ps: from.u64(FORMAT)? },
+            other => return invalid("kind", at + 5, other.into(), "1 to 11"),
         };
         Ok(SchemeMessage { cpid, body })
     }
@@ -241,6 +248,7 @@ impl Codec<'_> for SchemeMessage {
             SchemeBody::Reflection { fb } => to.put(FORMAT, &fb.to_be_bytes()),
             SchemeBody::ReceivedRate(rate) => to.put(FORMAT, &rate.get().to_be_bytes()),
             SchemeBody::Credit(octets) => to.put(FORMAT, &octets.get().to_be_bytes()),
+            SchemeBody::SourcePause { ps } => to.put(FORMAT, &ps.to_be_bytes()),
         }
     }
 }
@@ -261,6 +269,7 @@ impl fmt::Display for SchemeMessage {
             SchemeBody::Reflection { fb } => write!(f, "reflected feedback {fb}")?,
             SchemeBody::ReceivedRate(rate) => write!(f, "received at {rate}")?,
             SchemeBody::Credit(octets) => write!(f, "credit of {octets}")?,
+            SchemeBody::SourcePause { ps } => write!(f, "stop for {ps} ps")?,
         }
         write!(f, " CPID {}", self.cpid)
     }

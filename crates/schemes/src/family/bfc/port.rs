@@ -14,8 +14,8 @@ pub struct BfcPort {
     params: BfcCpParams,
     /// Hashes that flows can have.
     hashes: u64,
-    queues: Vec<Assigned>,
-    flows: HashMap<u32, Entry>,
+    pub(super) queues: Vec<Assigned>,
+    pub(super) flows: HashMap<u32, Entry>,
     /// Flows without frames, by when they lose their queue.
     idle: BinaryHeap<Reverse<(Instant, u32)>>,
     /// For each queue upstream that is stopped, the tagged frames that wait.
@@ -24,19 +24,19 @@ pub struct BfcPort {
 
 /// A queue of the port.
 #[derive(Clone, Copy, Debug, Default)]
-struct Assigned {
+pub(super) struct Assigned {
     /// Flows that have it.
-    flows: u32,
+    pub(super) flows: u32,
     /// Whether it is stopped from downstream.
     paused: bool,
 }
 
 /// A flow that has a queue.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+pub(super) struct Entry {
     queue: u16,
     /// Frames of it that wait.
-    frames: u32,
+    pub(super) frames: u32,
     /// When it loses its queue, if it has no frames.
     until: Instant,
 }
