@@ -17,7 +17,7 @@ ELSEWHERE := aarch64-apple-darwin x86_64-pc-windows-msvc
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo edit test test-long test-all extras test-browser validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth bench-lab bench-sweeps bench-start bench-live bench-live-decks bench-live-limiters gate bless release-check check-elsewhere fuzz fuzz-live mutants unseen-values new-scheme docs gallery site lab lint wheel wheel-test wheel-here audit clean
+.PHONY: help demo edit test test-long test-all extras test-browser validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth bench-lab bench-sweeps bench-start bench-live bench-live-decks bench-live-limiters bench-cost gate bless release-check check-elsewhere fuzz fuzz-live mutants unseen-values new-scheme docs gallery site lab lint wheel wheel-test wheel-here audit clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -102,6 +102,10 @@ bench-live-limiters: $(CORE) ## compare who paces in live runs, the adapter or t
 
 bench-schemes: $(CORE) $(VENV)/.tools ## set all schemes the same tasks, and write the tables of docs/concepts/qcn-and-its-descendants-in-one-hotspot.md (10 minutes on 2 cores; ARGS=--missing: rows that the page lacks)
 	@$(BIN)/python benches/schemes_side_by_side.py $(ARGS)
+
+bench-cost: ## print instructions a frame-hop of each scheme over RoCE (needs valgrind; ARGS="bfc hpcc": these)
+	cargo build --release --quiet -p qcnlab-lab --example workload
+	@$(PYTHON) benches/scheme_cost.py $(ARGS)
 
 gate: ## compare the engine's instruction counts with the accepted ones (needs valgrind)
 	cargo build --release --quiet -p qcnlab-lab --example workload

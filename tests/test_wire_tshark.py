@@ -28,8 +28,8 @@ GOOD = "1"
 
 # Numbers of the frames that crates/capture/examples/specimens.rs writes.
 TCP, CNM, BARE_CNM, PAUSE, PFC, LLDP, UDP, SEND, CNP, ACK, NAK, PROVIDER = range(1, 13)
-MESSAGES = range(13, 23)
-SCHEME_TAG = 23
+MESSAGES = range(13, 24)
+SCHEME_TAG = 24
 
 
 @pytest.fixture(scope="module")
@@ -282,6 +282,7 @@ def test_scheme_messages(folder: Path) -> None:
         {"qcnlab.fb": "-12"},
         {"qcnlab.rate": "2500000000"},
         {"qcnlab.credit": "225000"},
+        {"qcnlab.pause": "56000000"},
     ]
     for kind, (frame, values) in enumerate(zip(MESSAGES, expected, strict=True), start=1):
         head = {"qcnlab.version": "0", "qcnlab.kind": str(kind), "qcnlab.cpid": "0200000000fe0103"}

@@ -2,8 +2,8 @@
 
 The port to the receiver has a queue for each flow. A packet that finds its queue longer than what
 the link carries in a round trip of its hop, divided by the queues that have packets, is tagged; the
-first tag of a flow stops its host, and when its last tagged packet leaves the queue the host goes on.
-Queues take turns by deficit round robin. Messages to hosts have 64 octets and go before all that
+first tag of a flow stops its host, and when its last tagged packet leaves the queue the host goes
+on. Queues take turns by deficit round robin. Messages to hosts have 64 octets and go before what
 waits for their link. A flow without packets keeps its queue for two round trips of its hop. There
 are as many queues as flows: what is drawn where there are fewer is not compared.
 `tests/test_roce_reference.py` says that the two agree to the picosecond.

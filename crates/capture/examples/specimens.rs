@@ -150,6 +150,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         SchemeBody::Reflection { fb: -12 },
         SchemeBody::ReceivedRate(BitRate::mbps(2_500)),
         SchemeBody::Credit(Bytes::new(225_000)),
+        SchemeBody::SourcePause { ps: 56_000_000 },
     ] {
         let message = SchemeMessage { cpid: Cpid::new(BRIDGE, 0x0103), body };
         write("scheme message", &Frame::new(HOST, BRIDGE, Payload::SchemeMessage(message)))?;

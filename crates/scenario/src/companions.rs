@@ -32,7 +32,7 @@ const fn other(
 }
 
 /// All of them, for the checks and for the schema.
-pub(crate) const COMPANIONS: [Companion; 17] = [
+pub(crate) const COMPANIONS: [Companion; 18] = [
     pause("high", &["watermarks"], false),
     pause("low", &["watermarks"], false),
     pause("headroom", &["watermarks"], false),
@@ -42,6 +42,7 @@ pub(crate) const COMPANIONS: [Companion; 17] = [
     other("routing", "reps_explore", "multipath", &["reps"]),
     other("routing", "drill_samples", "multipath", &["drill"]),
     other("routing", "drill_memory", "multipath", &["drill"]),
+    other("routing", "queue_pairs", "multipath", &["flow", "switch"]),
     other("traffic", "max_rate", "transport", &["none"]),
     other("traffic", "congestion_avoidance", "flavour", &["reno", "newreno"]),
     other("traffic", "bic_step", "flavour", &["bic"]),

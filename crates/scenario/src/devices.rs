@@ -207,6 +207,9 @@ params! {
         drill_samples: Option<u32>, "d", Range::between(1.0, 1e6);
         /// DRILL: links with the shortest queues of the last choice that a switch compares beside them; left out, 1.
         drill_memory: Option<u32>, "m", Range::between(0.0, 1e6);
+        /// With multipath "flow" and "switch": queue pairs of two hosts, over which their messages go in turn. The hash is that of
+        /// the queue pair, so that messages of one take one way (E-ECMP); left out, each message has a queue pair of its own.
+        queue_pairs: Option<u32>, "QP, E-ECMP", Range::between(1.0, 1e6);
         /// How long after a link fails or comes back flows take other ways; left out, they keep theirs, and what needs
         /// the link is lost.
         converges_after: Option<Span>, "", UP_TO_LONGEST;

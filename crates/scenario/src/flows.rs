@@ -17,6 +17,8 @@ pub struct FlowSpec {
     /// Its name: `from->to`, or the source's alone if the topology is built around the receiver; with `#2` and so on
     /// for further flows of a pair.
     pub name: Name,
+    /// Which flow of its two hosts it is, from 1.
+    pub of_pair: u32,
     /// Position of the source among the nodes of the network, from 0.
     pub source_index: NodeId,
     /// Position of the receiver among the nodes of the network.
@@ -83,6 +85,7 @@ pub(super) fn flows(scenario: &Scenario, network: &Network, draw: Draw) -> Resul
             }
             flows.push(FlowSpec {
                 name: unnamed.clone(),
+                of_pair: *count,
                 source_index: pair.from,
                 sink_index: pair.to,
                 traffic,

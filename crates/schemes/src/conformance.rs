@@ -226,7 +226,12 @@ fn drive(rp: &mut impl ReactionPoint, now: Instant, step: &RpStep, dice: &mut Di
 /// Whether a signal can only mean "slower": nothing in it tells of room.
 fn congested(signal: &Signal) -> bool {
     match signal {
-        Signal::Cnm(_) | Signal::Echo(_) | Signal::PushBack(_) | Signal::Cnp | Signal::ReceivedRate(_) | Signal::SourcePause(_) => true,
+        Signal::Cnm(_)
+        | Signal::Echo(_)
+        | Signal::PushBack(_)
+        | Signal::Cnp
+        | Signal::ReceivedRate(_)
+        | Signal::SourcePause(_) => true,
         Signal::Bcn(Bcn { q_offset, q_delta, stop, .. }) => *stop || (*q_offset < 0 && *q_delta >= 0),
         Signal::Answer(Answer { q_offset, q_delta, .. }) => *q_offset < 0 && *q_delta >= 0,
         Signal::Reflection(fb) => *fb < 0,

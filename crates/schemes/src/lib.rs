@@ -46,5 +46,6 @@ pub use roles::{
     Acknowledgement, AddedHeaders, Answer, Arrival, Bcn, Cnm, CongestionPoint, CpAction, CpCapabilities, CpId,
     CreditPoint, Delivered, Echo, Endpoint, EventKind, EventKinds, Flight, FlowId, Gauge, Grant, HopTelemetry,
     LossSign, MOST_HOPS, NoNotification, NotificationPoint, Observation, Pacing, Probe, ProbeAction, ProbeKind, Queue,
-    QueueLen, Reached, ReactionPoint, RpCapabilities, Signal, SignalKind, SonarObservation, SourcePause, Stamp, TransportEvent,
+    QueueLen, Reached, ReactionPoint, RpCapabilities, Signal, SignalKind, SonarObservation, SourcePause, Stamp,
+    TransportEvent,
 };

@@ -8,8 +8,8 @@ use crate::backpressure::BackpressurePoint;
 use crate::definition::{Family, Generation, Status};
 use crate::dice::Dice;
 use crate::family::{
-    af_qcn, bfc, dcqcn, dctcp, e2cm, ecm, ecm_plus, fb_hat, fb99, fecn, hpcc, hpcc_pint, nic_fb, none, nscc, pcn, powertcp,
-    qcn, qcn_plus, rccc, sfc, sonar, swift, theta_powertcp, three_point, timely,
+    af_qcn, bfc, dcqcn, dctcp, e2cm, ecm, ecm_plus, fb_hat, fb99, fecn, hpcc, hpcc_pint, nic_fb, none, nscc, pcn,
+    powertcp, qcn, qcn_plus, rccc, sfc, sonar, swift, theta_powertcp, three_point, timely,
 };
 use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::foreign::{self, Foreign};

@@ -261,7 +261,10 @@ mod tests {
     #[test]
     fn tables_name_each_kind_of_event() {
         let names = EventKind::ALL.map(EventKind::name);
-        assert_eq!(names, ["acknowledgement", "negative acknowledgement", "loss", "trim", "credit", "pause", "pause of a flow"]);
+        assert_eq!(
+            names,
+            ["acknowledgement", "negative acknowledgement", "loss", "trim", "credit", "pause", "pause of a flow"]
+        );
     }
 
     #[test]

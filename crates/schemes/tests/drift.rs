@@ -2,7 +2,9 @@
 
 use qcnlab_schemes::params::{Field, Table, Value};
 use qcnlab_schemes::registry::{AnyRp, Config, catalogue};
-use qcnlab_schemes::{Bcn, Cnm, CpId, Dice, Probe, ProbeKind, Purpose, QueueLen, ReactionPoint, Signal, SignalKind, SourcePause};
+use qcnlab_schemes::{
+    Bcn, Cnm, CpId, Dice, Probe, ProbeKind, Purpose, QueueLen, ReactionPoint, Signal, SignalKind, SourcePause,
+};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 const LINE_RATE: BitRate = BitRate::gbps(10);

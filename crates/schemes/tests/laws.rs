@@ -7,8 +7,8 @@ use qcnlab_schemes::params::{Table, Value};
 use qcnlab_schemes::registry::{Config, Listing, catalogue};
 use qcnlab_schemes::{
     Acknowledgement, Answer, Arrival, Bcn, Cnm, CongestionPoint, CpAction, CpId, Delivered, Dice, EventKind, Flight,
-    FlowId, HopTelemetry, LossSign, Probe, ProbeKind, Purpose, Queue, QueueLen, ReactionPoint, Signal, SignalKind, SourcePause,
-    TransportEvent,
+    FlowId, HopTelemetry, LossSign, Probe, ProbeKind, Purpose, Queue, QueueLen, ReactionPoint, Signal, SignalKind,
+    SourcePause, TransportEvent,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
@@ -92,9 +92,8 @@ fn signal() -> impl Strategy<Value = Signal> {
         (-255..=255i16).prop_map(Signal::Reflection),
         (0..20_000_000_000u64).prop_map(|bps| Signal::ReceivedRate(BitRate::bps(bps))),
         (0..10_000_000u64).prop_map(|octets| Signal::Credit(Bytes::new(octets))),
-        (0..3u32, 0..2_000_000_000u64).prop_map(|(cp, ps)| {
-            Signal::SourcePause(SourcePause { cp: CpId(cp), time: Span::from_ps(ps) })
-        }),
+        (0..3u32, 0..2_000_000_000u64)
+            .prop_map(|(cp, ps)| { Signal::SourcePause(SourcePause { cp: CpId(cp), time: Span::from_ps(ps) }) }),
     ]
 }
 

@@ -88,9 +88,9 @@ fn extremes(kind: SignalKind) -> Vec<Signal> {
         SignalKind::Reflection => [i16::MIN, -256, 0, i16::MAX].map(Signal::Reflection).to_vec(),
         SignalKind::ReceivedRate => [0, 1, u64::MAX].map(|bps| Signal::ReceivedRate(BitRate::bps(bps))).to_vec(),
         SignalKind::Credit => [0, u64::MAX].map(|octets| Signal::Credit(Bytes::new(octets))).to_vec(),
-        SignalKind::SourcePause => [0, u64::MAX >> 1]
-            .map(|ps| Signal::SourcePause(SourcePause { cp: CP, time: Span::from_ps(ps) }))
-            .to_vec(),
+        SignalKind::SourcePause => {
+            [0, u64::MAX >> 1].map(|ps| Signal::SourcePause(SourcePause { cp: CP, time: Span::from_ps(ps) })).to_vec()
+        }
         // Nothing in them has a range.
         SignalKind::Echo => vec![Signal::Echo(CP)],
         SignalKind::PushBack => vec![Signal::PushBack(CP)],

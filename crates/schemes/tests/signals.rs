@@ -221,8 +221,10 @@ fn a_source_that_hears_an_undeclared_kind_breaks_a_law() {
 /// its own tests.
 #[test]
 fn a_listing_says_what_ports_and_receivers_send() {
-    use SignalKind::{Bcn, Cnm, Cnp, Credit, Echo, PushBack, QueueLen, ReceivedRate, Reflection, Returned, SourcePause};
     use SignalKind::Answer;
+    use SignalKind::{
+        Bcn, Cnm, Cnp, Credit, Echo, PushBack, QueueLen, ReceivedRate, Reflection, Returned, SourcePause,
+    };
     let said: Vec<(&str, Vec<SignalKind>)> = catalogue()
         .iter()
         .map(|listing| (listing.name, listing.speaks()))

@@ -70,14 +70,8 @@ params! {
     pub struct BfcRpParams {}
 }
 
-const CP_PYRRHA_NS3: BfcCpParams = BfcCpParams {
-    queues: 32,
-    table: 100,
-    threshold: 1.0,
-    hop_rtt: None,
-    sticky: 2.0,
-    quantum: Bytes::new(1500),
-};
+const CP_PYRRHA_NS3: BfcCpParams =
+    BfcCpParams { queues: 32, table: 100, threshold: 1.0, hop_rtt: None, sticky: 2.0, quantum: Bytes::new(1500) };
 
 impl Family for Bfc {
     type CpParams = BfcCpParams;

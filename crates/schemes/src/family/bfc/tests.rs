@@ -126,8 +126,7 @@ fn flows_of_one_hash_are_one() {
 fn a_host_sends_at_line_rate_or_not_at_all() {
     let line = BitRate::gbps(100);
     let mut rp = Bfc::reaction_point(&BfcRpParams {}, line.into());
-    let flight =
-        Flight { acknowledged: Bytes::ZERO, sent: Bytes::ZERO, in_flight: Bytes::ZERO, early: Bytes::ZERO };
+    let flight = Flight { acknowledged: Bytes::ZERO, sent: Bytes::ZERO, in_flight: Bytes::ZERO, early: Bytes::ZERO };
     let mut tell = |event| {
         rp.on_transport(us(1), &event, &flight, &mut dice());
         (rp.limit(), rp.gauge().current_rate)

@@ -37,7 +37,8 @@ fn a_sender_stops_for_what_the_queue_needs() {
 #[test]
 fn a_flow_is_told_once_in_a_while_and_others_beside_it() {
     let mut port = port(|_| ());
-    let told = [(0, 1), (9, 1), (9, 2), (10, 1), (15, 1)].map(|(at, flow)| told(&mut port, at, flow, 110_000).is_some());
+    let told =
+        [(0, 1), (9, 1), (9, 2), (10, 1), (15, 1)].map(|(at, flow)| told(&mut port, at, flow, 110_000).is_some());
     assert_eq!(told, [true, false, true, true, false]);
 }
 
@@ -78,7 +79,10 @@ fn the_later_end_of_two_pauses_holds() {
     assert_eq!(hear(&mut rp, 11, 10), (Some(BitRate::ZERO), us(31)));
     assert_eq!(hear(&mut rp, 21, 20), (Some(BitRate::ZERO), us(41)));
     rp.on_wake(us(31), &mut dice());
-    assert_eq!((rp.limit(), rp.gauge().current_rate, rp.gauge().target_rate), (Some(BitRate::ZERO), BitRate::ZERO, line));
+    assert_eq!(
+        (rp.limit(), rp.gauge().current_rate, rp.gauge().target_rate),
+        (Some(BitRate::ZERO), BitRate::ZERO, line)
+    );
     rp.on_wake(us(41), &mut dice());
     assert_eq!((rp.limit(), rp.next_wake(), rp.gauge().current_rate), (None, Instant::NEVER, line));
     // No longer than 100 us.

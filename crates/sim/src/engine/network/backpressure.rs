@@ -86,13 +86,7 @@ impl Network {
 
     /// Hands the next frame of the queues for flows over to the queue of their class, if that is at `position` and a frame may
     /// go; returns whether.
-    fn take_from_flow_queues(
-        &mut self,
-        now: Instant,
-        id: QueuesId,
-        position: usize,
-        schedule: &mut Schedule,
-    ) -> bool {
+    fn take_from_flow_queues(&mut self, now: Instant, id: QueuesId, position: usize, schedule: &mut Schedule) -> bool {
         let class = self.queues[id].queues[position].class;
         // The queues are out of their place while the rest of the network is asked where a frame came from.
         let Some(mut flows) = self.queues[id].flows.take_if(|flows| flows.class == class) else { return false };

@@ -195,11 +195,8 @@ impl Network {
             let (from, to) = (&plan.nodes[port.from as usize], &plan.nodes[port.to as usize]);
             let several = classes[id].count_ones() > 1;
             let flows = self.flow_queues(plan, id, kept_apart[id]);
-            let guarded = !port.wred.is_empty()
-                || from.watchdog.is_some()
-                || from.trim.is_some()
-                || adaptive
-                || flows.is_some();
+            let guarded =
+                !port.wred.is_empty() || from.watchdog.is_some() || from.trim.is_some() || adaptive || flows.is_some();
             let waits = changing.contains(&id.number()) && sending.contains(&id.number());
             let tells = tells[port.from as usize];
             let own = guarded || fails || storming[id.number() as usize] || waits || tells;
