@@ -335,7 +335,7 @@ pub enum Fault {
         classes: (u32, u32),
     },
     /// Ports keep flows apart, and something else that does not go with that.
-    #[error("ports of scheme '{scheme}' have a queue for each flow, which do not go with {what} here")]
+    #[error("ports of scheme '{scheme}' keep flows in queues of their own; {what} cannot stand beside that")]
     NotBesideQueues {
         /// The scheme.
         scheme: String,

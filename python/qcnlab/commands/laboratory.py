@@ -83,7 +83,7 @@ def lab(
 ) -> None:
     """Open the laboratory in a browser.
 
-    It has sliders, schemes side by side and eight lessons. It is one file that runs the engine in
+    It has sliders, schemes side by side and nine lessons. It is one file that runs the engine in
     the page; nothing leaves it. Where a browser refuses files, --serve hands it out on 127.0.0.1.
     """
     from qcnlab.api import load
