@@ -152,11 +152,12 @@ proptest! {
             let flow = message(&mut net, hosts[*from], hosts[(from + hops) % 4], *packets);
             net.plan.flows[flow].start = Instant::ZERO + Span::from_us(*start);
             // Over the second link between the switches every other one, or both.
-            let other: Vec<u32> = net.plan.flows[flow].paths[0].iter().map(|port| if *port == first { second } else { *port }).collect();
-            if sprayed && other != net.plan.flows[flow].paths[0] {
-                net.plan.flows[flow].paths.push(other);
+            let own = net.plan.flows[flow].paths[0].to_vec();
+            let other: Vec<u32> = own.iter().map(|port| if *port == first { second } else { *port }).collect();
+            if sprayed && other != own {
+                net.plan.flows[flow].paths = vec![own, other].into();
             } else if flow % 2 == 1 {
-                net.plan.flows[flow].paths[0] = other;
+                net.plan.flows[flow].paths = vec![other].into();
             }
         }
         net.plan.path_choice = PathChoice::RoundRobin;
