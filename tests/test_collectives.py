@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 import qcnlab
@@ -267,3 +268,72 @@ def test_without_an_operation_that_ended_there_is_nothing_to_draw(cli: CommandLi
     assert "no collective operation" in told.stderr
     assert told.stderr.count("\n") == 1
     assert not (cli.folder / "early.svg").exists()
+
+
+SHIFT = """duration = "500 ms"
+drain = true
+[topology]
+{topology}
+rate = "100 Gb/s"
+delay = "1 us"
+[routing]
+multipath = "switch"
+[[switch]]
+input_memory = "64 MB"
+[pause]
+kind = "priority"
+priorities = "3"
+[[traffic]]
+arrivals = "collective"
+transport = "roce"
+operation = "all_to_all"
+algorithm = "shift"
+size = "{size} MB"
+frame = "4062 B"
+headers = "62 B"
+cn_tag = false
+priority = 3
+[scheme]
+name = "none"
+[record]
+throughput_bin = "500 ms"
+queue_every = "50 ms"
+rates_every = "50 ms"
+"""
+"""Each rank sends 1 MB to each other one: as in htsim's experiment, at 100 Gb/s."""
+
+
+def most_senders(result: qcnlab.Result) -> int:
+    """Return how many messages were on their way to one receiver at the same time, at most."""
+    table = result.flows.to_polars()
+    ends = table["source"].cast(pl.String).str.split("#").list.first().str.split("->")
+    most = 0
+    for (_,), own in table.with_columns(target=ends.list.last()).group_by("target"):
+        start, end = own["start_s"].to_numpy(), own["received_s"].to_numpy()
+        times, steps = np.concatenate([end, start]), np.repeat([-1, 1], len(own))
+        # What ends as another starts has ended before.
+        most = max(most, int(np.cumsum(steps[np.argsort(times, kind="stable")]).max()))
+    return most
+
+
+def test_a_shift_in_step_has_one_sender_at_each_receiver() -> None:
+    text = SHIFT.format(topology='kind = "switch"\nhosts = 8', size=8)
+    assert most_senders(qcnlab.run(qcnlab.Scenario.from_toml(text), reps=1, progress=False)) == 1
+
+
+@pytest.mark.parametrize(("leaves", "hosts", "least"), [(4, 8, 3), (16, 32, 12)])
+def test_a_shift_runs_into_its_own_incast(leaves: int, hosts: int, least: int) -> None:
+    """Ways that are drawn slow some messages; who comes next catches up, and more with more ranks.
+
+    htsim's experiment has 120 senders at one of 512 receivers (csg-htsim, fattree-all-to-all).
+    """
+    fabric = f'kind = "leaf_spine"\nleaves = {leaves}\nspines = {hosts}\nhosts = {hosts}'
+    fabric += '\ntrunk_rate = "100 Gb/s"\ntrunk_delay = "1 us"'
+    text = SHIFT.format(topology=fabric, size=leaves * hosts)
+    scenario = qcnlab.Scenario.from_toml(text)
+    result = qcnlab.run(scenario, reps=1, progress=False, flow_level=True)
+    assert most_senders(result) >= least
+    (record,) = result.collectives().records()
+    assert isinstance(record, EndedRun)
+    # Each link of a host carries 1 MB for each other rank: the bound without ways that collide.
+    assert record.completion_s > 1.5 * (leaves * hosts - 1) * 8e6 / 100e9
