@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from qcnlab.formats.chakra import ranks as traces
-from qcnlab.formats.chakra import schema, steps, system
+from qcnlab.formats.chakra import schema, system
 from qcnlab.formats.fabrics import fabric
 from qcnlab.formats.lines import FormatError
 from qcnlab.formats.messages import MOST_HOSTS, Setup, length
@@ -94,6 +94,8 @@ def convert(paths: Sequence[Path], out: Path, options: Options) -> Report:
         0, (f"{ordered[0]} and on", f"{counted(count, 'trace')}, {read.nodes} nodes")
     )
     where = fabric(count, setup, options.network, ordered, "Chakra traces")
+    from qcnlab.formats.chakra import steps
+
     head = steps.line_of(read, plan, where.hosts)
     write(read.ranks, plan, where, out, end, report, head)
     _tell(read, report, options.control)
