@@ -31,7 +31,7 @@ AT_ONCE = 2
 LIMIT_S = 1800.0
 ENDING = (signal.SIGINT, signal.SIGTERM)
 # What takes long comes first, so that none is left alone at the end with it.
-FIRST = ("conform/conform", "lab/digests", "sim/fabric", "lab/roce", "lab/published")
+FIRST = ("conform/conform", "lab/digests", "lab/roce", "fluid/lib", "lab/lib", "lab/metamorphic")
 # Live networks run by the clock, so nothing runs beside them.
 ALONE = frozenset({"live/live"})
 RESULT = re.compile(r"^test result: .*? (\d+) passed; (\d+) failed; (\d+) ignored", re.MULTILINE)
@@ -113,7 +113,7 @@ class Session:
                 while waiting and self._has_room_for(waiting[0]):
                     self._start(waiting.pop(0))
                 for each in list(self.running):
-                    self._look_at(each)
+                    self._follow(each)
                 if self.stopped:
                     raise KeyboardInterrupt
                 time.sleep(0.02)
@@ -146,8 +146,8 @@ class Session:
             )
         self.running.append(Running(program, process, time.monotonic(), said))
 
-    def _look_at(self, each: Running) -> None:
-        """Tell what became of a program, if it has ended or takes too long."""
+    def _follow(self, each: Running) -> None:
+        """Tell what became of a program that has ended or takes too long."""
         code = each.process.poll()
         if code is None and each.seconds <= self.limit_s:
             return

@@ -14,6 +14,7 @@ import pytest
 import qcnlab
 from qcnlab.errors import AnalysisError
 from qcnlab.results.completion import Completions
+from qcnlab.results.completion_table import CompletionTable
 from qcnlab.results.metrics_text import metrics_text
 from qcnlab.runs.percentiles import Bound, Group, percentile
 
@@ -152,6 +153,9 @@ def test_every_format_has_every_group(cli: CommandLine, four: qcnlab.Result) -> 
     markdown = cli("fct", "out", "--by", "entry", "--md").stdout
     assert markdown.startswith("| traffic entry | flows | unfinished | FCT p50 (ms) |")
     assert "| traffic.1 (list) | 1 | 1 | >= 1.603 |" in markdown
+    both = csv.DictReader(io.StringIO(cli("fct", "out", "--by", "size,entry", "--csv").stdout))
+    groups = [row.group for row in CompletionTable([four], by="size,entry").rows]
+    assert list(dict.fromkeys(row["group"] for row in both)) == groups and len(groups) == 4
     latex = cli("fct", "out", "--latex").stdout
     assert r"2 MB & 1 & 1 & $\geq$ 1.603" in latex
     assert r"\toprule size & flows & unfinished" in latex

@@ -52,6 +52,22 @@ def test_the_counts_of_the_guide_are_ours() -> None:
         assert [each.failures for each in own] == [1]
 
 
+def test_the_command_hears_of_bounced_frames_and_of_all_pairs(cli: CommandLine) -> None:
+    for options, circular, words in (
+        (
+            ("--all-pairs", "--bounce"),
+            [0, 16],
+            "known to all routes, and before that frames bounce",
+        ),
+        (("--all-pairs",), [0, 0], "known to all routes\n"),
+    ):
+        done = cli("deadlock", TREE, *options)
+        told = json.loads(cli("deadlock", TREE, *options, "--json").stdout)
+        assert [each["circular"] for each in told["cases"]] == circular
+        assert done.returncode == (1 if any(circular) else 0)
+        assert words in done.stdout
+
+
 def test_json_has_what_is_printed(cli: CommandLine) -> None:
     done = cli("deadlock", RING, "--json")
     assert done.returncode == 1

@@ -76,6 +76,16 @@ def test_what_a_capture_holds(replayed: Path) -> None:
     assert qcnlab.load("og-hotspot-2src-10g-to-500m-rtt10us").captures() == ()
 
 
+def test_a_capture_that_ends_with_the_run_or_after_it_is_told(replayed: Path) -> None:
+    """The last frame is sent at 19.999959 ms: one picosecond earlier the run is over."""
+    scenario = qcnlab.load(replayed / "replay.toml")
+    for duration, beyond in (("19999959 ns", True), ("19999959001 ps", False), ("5 ms", True)):
+        [held] = scenario.with_(f"duration={duration}").captures()
+        assert (held.beyond_run, held.ends_s) == (beyond, 0.019999959), duration
+        line = "  the last frame would be sent at 20 ms, after the end of the run"
+        assert (line in captures.held(held)) == beyond, captures.held(held)
+
+
 def test_a_capture_that_is_cut_is_refused(replayed: Path, cli: CommandLine, tmp_path: Path) -> None:
     whole = (replayed / "runs/hotspot/capture.pcapng").read_bytes()
     (tmp_path / "cut.pcapng").write_bytes(whole[: len(whole) // 2])

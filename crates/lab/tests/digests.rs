@@ -3,18 +3,26 @@
 //! `digests.txt` holds the lines as they were accepted, over one replication. A difference means "changed", never
 //! "wrong" or "right"; a line that may change needs an entry under **Changed results** in CHANGELOG.md.
 
-use qcnlab_lab::{Control, Options, run};
+mod share_law;
+
+use qcnlab_lab::{Control, Options, Outcome, run};
 use qcnlab_scenario::{Scenario, shipped};
+use share_law::{values, wrong};
 use std::fmt::Write;
 use std::path::Path;
+use std::sync::LazyLock;
 use std::{env, fs};
+
+/// Every shipped scenario, run once for all tests.
+static OUTCOMES: LazyLock<Vec<Outcome>> = LazyLock::new(|| {
+    let scenarios: Vec<Scenario> = shipped().iter().map(|each| each.scenario().unwrap()).collect();
+    let options = Options { replications: Some(1), ..Options::default() };
+    run(&scenarios, &options, &Control::default()).unwrap()
+});
 
 fn digests() -> String {
     let mut text = String::new();
-    let scenarios: Vec<Scenario> = shipped().iter().map(|each| each.scenario().unwrap()).collect();
-    let options = Options { replications: Some(1), ..Options::default() };
-    let outcomes = run(&scenarios, &options, &Control::default()).unwrap();
-    for (each, outcome) in shipped().iter().zip(&outcomes) {
+    for (each, outcome) in shipped().iter().zip(&*OUTCOMES) {
         writeln!(text, "{}/{}", each.folder, each.name).unwrap();
         text.push_str(&outcome.digests());
     }
@@ -47,4 +55,13 @@ fn every_table_is_as_accepted() {
         now.lines().count(),
         changed.iter().take(20).cloned().collect::<Vec<_>>().join("\n")
     );
+}
+
+#[test]
+fn every_shipped_scenario_has_shares_up_to_1() {
+    let faults: Vec<String> =
+        shipped().iter().zip(&*OUTCOMES).flat_map(|(each, outcome)| wrong(each.name, outcome, 0.002)).collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    let known = OUTCOMES.iter().filter(|outcome| values(outcome, "util_before")[0].is_some()).count();
+    assert!(known >= 25, "{known} scenarios know their utilisation");
 }

@@ -75,6 +75,7 @@ fn ecm_recovers_in_3_ms_at_rtt_10us() {
 /// Deck 001, ECM, Gi 0.0053333, RTT 200 us: 214 ms. The climb is linear in messages, so the band is
 /// a tenth either way, for the unprinted sampling interval.
 #[test]
+#[ignore = "long: make test-all runs it"]
 fn stability_adjusted_ecm_recovers_in_214_ms_at_rtt_200us() {
     let overrides = ["scheme.name=ecm", "scheme.preset=DECK001_STABILITY_ADJUSTED"];
     let outcome = outcome("og-hotspot-2src-10g-to-500m-rtt200us", &overrides);
@@ -83,6 +84,7 @@ fn stability_adjusted_ecm_recovers_in_214_ms_at_rtt_200us() {
 
 /// Deck 001, ECM, Gi 0.53333, RTT 200 us: unstable; the link idles while the queue swings.
 #[test]
+#[ignore = "long: make test-all runs it"]
 fn ecm_with_the_short_rtt_gain_is_unstable_at_rtt_200us() {
     let overrides = ["scheme.name=ecm", "scheme.preset=DECK001", EACH_MS];
     let outcome = outcome("og-hotspot-2src-10g-to-500m-rtt200us", &overrides);
@@ -110,6 +112,7 @@ fn deck_000_needs_more_than_5_mbps_a_step() {
 
 /// Deck 001's argument for the final form: with its parameters the byte counter alone is far slower.
 #[test]
+#[ignore = "long: make test-all runs it"]
 fn the_timer_is_what_makes_recovery_fast() {
     let both = outcome("og-hotspot-2src-10g-to-500m-rtt10us", &[]);
     let alone =

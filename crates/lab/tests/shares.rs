@@ -1,51 +1,16 @@
-//! Metrics that are shares of a whole lie between 0 and 1.
+//! Metrics that are shares of a whole lie between 0 and 1. `digests.rs` asks it of every shipped scenario, which it runs.
 
-use qcnlab_lab::{Control, METRICS, Options, Outcome, run};
-use qcnlab_scenario::{Scenario, shipped};
-use qcnlab_units::Span;
+mod share_law;
+
+use qcnlab_lab::{Control, Options, Outcome, run};
+use qcnlab_scenario::Scenario;
+use share_law::{values, wrong};
 
 fn outcome(scenario: &Scenario, overrides: &[&str], replications: u32) -> Outcome {
     let scenario = scenario.with_overrides(overrides).unwrap_or_else(|error| panic!("{overrides:?}: {error}"));
     let options = Options { replications: Some(replications), seed: Some(0), ..Options::default() };
     let outcomes = run(&[scenario], &options, &Control::default()).unwrap_or_else(|error| panic!("{error}"));
     outcomes.into_iter().next().unwrap_or_else(|| panic!("one scenario, one outcome"))
-}
-
-fn values(outcome: &Outcome, name: &str) -> Vec<Option<f64>> {
-    let index = METRICS.iter().position(|metric| metric.name == name).unwrap_or_else(|| panic!("no metric {name}"));
-    outcome.replications.iter().map(|replication| replication.metrics[index]).collect()
-}
-
-/// What lies outside 0 to 1. Bins count frames where they end: one more than the link carries in it may fall into a window.
-fn wrong(what: &str, outcome: &Outcome, slack: f64) -> Vec<String> {
-    let shares = METRICS.iter().filter(|metric| metric.is_share()).map(|metric| metric.name);
-    let all = shares.flat_map(|name| values(outcome, name).into_iter().flatten().map(move |value| (name, value)));
-    let bad = all.filter(|(_, value)| !(0.0..=1.0 + slack).contains(value));
-    bad.map(|(name, value)| format!("{what}: {name} is {value}")).collect()
-}
-
-/// A shipped scenario, shortened where nothing in it happens later.
-fn short(scenario: &Scenario) -> Vec<String> {
-    let hot = scenario.hotspots.iter().map(|hotspot| hotspot.until).max().unwrap_or(Span::ZERO);
-    let from = scenario.warmup.max(hot).ps();
-    let until = (from + from / 4 + 4_000_000_000).min(scenario.duration.ps());
-    vec![format!("duration={until} ps"), "record.tables=false".to_owned()]
-}
-
-#[test]
-fn every_shipped_scenario_has_shares_up_to_1() {
-    let (mut all, mut runs) = (Vec::new(), 0);
-    for each in shipped() {
-        let scenario = each.scenario().unwrap_or_else(|error| panic!("{}: {error}", each.name));
-        let overrides = short(&scenario);
-        let overrides: Vec<&str> = overrides.iter().map(String::as_str).collect();
-        if scenario.duration <= Span::from_ms(2000) && scenario.with_overrides(&overrides).is_ok() {
-            runs += 1;
-            all.extend(wrong(each.name, &outcome(&scenario, &overrides, 1), 0.002));
-        }
-    }
-    assert!(all.is_empty(), "{}", all.join("\n"));
-    assert!(runs >= 25, "{runs} scenarios are short enough");
 }
 
 const LINK_FAILURE: &str = "link-failure-leaf-spine-100g";

@@ -221,8 +221,8 @@ fn without_the_frames_that_come_nothing_is_decided() {
 
 /// A port conforms by all of its CNMs, and both it and others have more than `least`.
 fn conforms_by_its_own(report: &Value, port: &str, cpid: &str, least: u64) {
-    let found = (&report["verdict"], &report["cpid"]);
-    assert_eq!(found, (&"conforms".into(), &cpid.into()), "{port}: {}", report["why"]);
+    let judged = (&report["verdict"], &report["cpid"]);
+    assert_eq!(judged, (&"conforms".into(), &cpid.into()), "{port}: {}", report["why"]);
     let count = |key: &str| report[key].as_u64().unwrap();
     assert!(count("checked_cnms") == count("cnms") && count("cnms") > least && count("other_cnms") > least, "{report}");
 }

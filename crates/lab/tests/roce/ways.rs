@@ -130,25 +130,35 @@ fn a_switch_leaves_its_own_link_that_fails() {
     assert!(far_does_not > 20 * near_knows, "{near_knows} {far_does_not}");
 }
 
-/// WebSearch's messages in a fat-tree under DCTCP: a way has two choices, at the edge and at the aggregation, of two links
-/// each. Messages complete sooner than by ECMP, and as soon as by random spraying, since nothing is uneven. DRILL's two samples
-/// are all that there is. No timer runs out.
-#[test]
-fn frames_that_take_the_shorter_queue_do_not_collide() {
+/// WebSearch's messages in a fat-tree under DCTCP, by the word of `multipath`: their mean completion, ms. No timer runs out.
+fn web_search(multipath: &str) -> f64 {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/roce/fat-tree-web-search-50-percent-100g.toml");
     let text = std::fs::read_to_string(path).expect("the scenario is shipped");
     let text = text
         .replace("[pause]", "[routing]\nmultipath = \"flow\"\n[pause]")
         .replace("ack_frame", "recovery = \"selective_repeat\"\nreordering_window = \"100 us\"\nack_frame")
         .replace("name = \"dcqcn\"", "name = \"dctcp\"");
-    let [hashed, sprayed, drill, adaptive] = ["flow", "frame", "drill", "adaptive"].map(|multipath| {
-        let run = with(&text, multipath);
-        let pairs = || run.done.flows.iter().filter_map(|flow| flow.roce);
-        assert_eq!(pairs().map(|pair| pair.timeouts).sum::<u64>(), 0, "{multipath}");
-        completion(&run).0
-    });
-    println!("mean completion, ms: {hashed:.4} ECMP, {sprayed:.4} sprayed, {drill:.4} DRILL, {adaptive:.4} adaptive");
-    assert!(adaptive < 0.9 * hashed && adaptive < 1.02 * sprayed);
+    let run = with(&text, multipath);
+    let pairs = run.done.flows.iter().filter_map(|flow| flow.roce);
+    assert_eq!(pairs.map(|pair| pair.timeouts).sum::<u64>(), 0, "{multipath}");
+    completion(&run).0
+}
+
+/// A way has two choices, at the edge and at the aggregation, of two links each. Messages complete sooner than by ECMP.
+#[test]
+fn frames_that_take_the_shorter_queue_do_not_collide() {
+    let [hashed, adaptive] = ["flow", "adaptive"].map(web_search);
+    println!("mean completion, ms: {hashed:.4} ECMP, {adaptive:.4} adaptive");
+    assert!(adaptive < 0.9 * hashed);
+}
+
+/// They complete as soon as by random spraying, since nothing is uneven. DRILL's two samples are all that there is.
+#[test]
+#[ignore = "long: make test-all runs it"]
+fn where_nothing_is_uneven_sprayed_frames_are_as_quick() {
+    let [sprayed, drill, adaptive] = ["frame", "drill", "adaptive"].map(web_search);
+    println!("mean completion, ms: {sprayed:.4} sprayed, {drill:.4} DRILL, {adaptive:.4} adaptive");
+    assert!(adaptive < 1.02 * sprayed);
     assert!((drill - adaptive).abs() < 1e-12);
 }
 
