@@ -8,6 +8,7 @@ import re
 import shlex
 import shutil
 import tomllib
+import tracemalloc
 from itertools import count
 from pathlib import Path
 from struct import pack
@@ -405,6 +406,36 @@ def test_lists_say_what_messages_ask_for(here: CommandLine) -> None:
         for plan in plans
     )
     assert first == second
+
+
+def receives(most: int) -> list[Rank]:
+    """Return a rank that sends so many messages, and one that receives them one after the other."""
+    ranks = [Rank(Path("s.goal")) for _ in range(2)]
+    for tag in range(most):
+        ranks[0].add(SEND, 1000, 1, tag)
+        at = ranks[1].add(RECV, 1000, 0, tag)
+        if tag:
+            ranks[1].after[at] = [at - 1]
+    return ranks
+
+
+def test_times_that_nobody_asks_for_any_more_take_no_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The n-th receive hears of n messages: a million entries of dictionaries, if all are kept."""
+    tracemalloc.start()
+    try:
+        assert len(schedule(receives(1000)).messages) == 1000
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 5_000_000
+    # 100 sends; receives hear of 1 + 2 + .. + 100 where they end, and one less where they start.
+    monkeypatch.setattr(messages, "MOST_TERMS", 10_100)
+    assert len(schedule(receives(100)).messages) == 100
+    monkeypatch.setattr(messages, "MOST_TERMS", 10_099)
+    with pytest.raises(FormatError, match="operation 99: operations hear of messages more than"):
+        schedule(receives(100))
 
 
 def test_too_many_waits_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MOST_WAITS = 5_000_000
+MOST_TERMS = 30_000_000
+"""So many delays after messages are worked out at most: of each operation for each message."""
 Terms = tuple[int, dict[int, int]]
 """When something happens: a time, and delays after messages are complete; the latest counts."""
 
@@ -85,6 +87,7 @@ class Schedule:
     empty: int = 0
     idle: int = 0
     _waits: int = field(default=0, repr=False)
+    _terms: int = field(default=0, repr=False)
 
 
 def schedule(ranks: Sequence[Rank], overhead: int = 0) -> Schedule:
@@ -145,6 +148,7 @@ class _Walk:
         """Note what each message of the rank waits for."""
         rank = self.rank
         last = 0
+        users = self.users()
         for at in self.order():
             ends = [self.end[each] for each in rank.after.get(at, ())]
             ends += [self.start[each] for each in rank.begun.get(at, ())]
@@ -153,10 +157,44 @@ class _Walk:
                 start = start[0], self.needed(start[1])
             self.start[at] = start
             self.end[at] = self.after(at, start)
+            self.out._terms += len(start[1]) + len(self.end[at][1])
+            if self.out._terms > MOST_TERMS:
+                raise rank.fault(
+                    at,
+                    f"operations hear of messages more than {MOST_TERMS} times, each of all before "
+                    "it: too often",
+                )
+            self.forget(at, users)
             if rank.kinds[at] == CALC and rank.sizes[at]:
                 last = at + 1
         if last and not self.number_of_sends(last):
             self.out.idle += 1
+
+    def befores(self, at: int) -> list[int]:
+        """Return the operations of the rank whose times those of one follow from."""
+        rank = self.rank
+        out = rank.waits(at)
+        if rank.kinds[at] == RECV:
+            source, send = self.out.matches.sends[self.number, at]
+            if source == self.number:
+                out.append(send)
+        return out
+
+    def users(self) -> list[int]:
+        """Return how many operations wait for each."""
+        users = [0] * len(self.rank.kinds)
+        for at in range(len(users)):
+            for each in self.befores(at):
+                users[each] += 1
+        return users
+
+    def forget(self, at: int, users: list[int]) -> None:
+        """Let go of times that nobody asks for any more."""
+        for each in self.befores(at):
+            users[each] -= 1
+        for each in (*self.befores(at), at):
+            if users[each] == 0 and each in self.end:
+                del self.start[each], self.end[each]
 
     def number_of_sends(self, first: int) -> int:
         """Return how many messages the rank sends from an operation on."""
@@ -209,16 +247,11 @@ class _Walk:
 
     def order(self) -> list[int]:
         """Return the operations so that each comes after those that it waits for."""
-        rank, own = self.rank, dict[int, int]()
-        for at, kind in enumerate(rank.kinds):
-            if kind == RECV:
-                source, send = self.out.matches.sends[self.number, at]
-                if source == self.number:
-                    own[at] = send
+        rank = self.rank
         open_ = [0] * len(rank.kinds)
         waiters: dict[int, list[int]] = {}
         for at in range(len(rank.kinds)):
-            befores = rank.waits(at) + ([own[at]] if at in own else [])
+            befores = self.befores(at)
             open_[at] = len(befores)
             for each in befores:
                 waiters.setdefault(each, []).append(at)
@@ -229,20 +262,18 @@ class _Walk:
                 if open_[waiter] == 0:
                     order.append(waiter)
         if len(order) < len(open_):
-            at = _in_circle(open_, rank, own)
+            at = self.in_circle(open_)
             raise rank.fault(at, "the operation waits for itself, through others: break the circle")
         return order
 
-
-def _in_circle(open_: list[int], rank: Rank, own: dict[int, int]) -> int:
-    """Return an operation that waits for itself: those before one that stays open lead there."""
-    at = next(at for at, count in enumerate(open_) if count)
-    seen: set[int] = set()
-    while at not in seen:
-        seen.add(at)
-        befores = rank.waits(at) + ([own[at]] if at in own else [])
-        at = next(each for each in befores if open_[each])
-    return at
+    def in_circle(self, open_: list[int]) -> int:
+        """Return an operation that waits for itself: those before an open one lead there."""
+        at = next(at for at, count in enumerate(open_) if count)
+        seen: set[int] = set()
+        while at not in seen:
+            seen.add(at)
+            at = next(each for each in self.befores(at) if open_[each])
+        return at
 
 
 def _latest(terms: list[Terms]) -> Terms:
