@@ -62,7 +62,7 @@ fn all_totals(mut senders: Vec<Sender>, plans: &FlowPlans, mut tallies: Vec<Tall
     let mut all = Vec::with_capacity(senders.len());
     while let (Some(sender), Some(tally)) = (senders.pop(), tallies.pop()) {
         all.push(totals(&sender, &plans[senders.len()], &tally));
-        if senders.len() % AT_A_TIME == 0 {
+        if senders.len().is_multiple_of(AT_A_TIME) {
             senders.shrink_to_fit();
             tallies.shrink_to_fit();
         }
