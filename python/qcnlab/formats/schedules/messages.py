@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MOST_WAITS = 5_000_000
-MOST_TERMS = 30_000_000
+MOST_TERMS = 100_000_000
 """So many delays after messages are worked out at most: of each operation for each message."""
 Terms = tuple[int, dict[int, int]]
 """When something happens: a time, and delays after messages are complete; the latest counts."""
@@ -162,7 +162,7 @@ class _Walk:
                 raise rank.fault(
                     at,
                     f"operations hear of messages more than {MOST_TERMS} times, each of all before "
-                    "it: too often",
+                    "it: leave some out",
                 )
             self.forget(at, users)
             if rank.kinds[at] == CALC and rank.sizes[at]:
