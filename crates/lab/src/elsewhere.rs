@@ -7,7 +7,8 @@ use crate::metrics::{self, Meter};
 use crate::outcome::Outcome;
 use crate::replication::Replication;
 use qcnlab_scenario::{Draw, PortDefence, Scenario};
-use qcnlab_sim::{Finished, Plan};
+use qcnlab_sim::{Finished, Plan, PortId};
+use qcnlab_units::IdVec;
 use std::sync::Arc;
 
 /// Has `run` run the plan of a scenario's first replication, and measures what it gives.
@@ -38,7 +39,7 @@ pub fn run_elsewhere<E>(
 ///
 /// # Errors
 /// When the scenario cannot work.
-pub fn port_defences(scenario: &Scenario, seed: u64) -> Result<Vec<Option<PortDefence>>, RunError> {
+pub fn port_defences(scenario: &Scenario, seed: u64) -> Result<IdVec<PortId, Option<PortDefence>>, RunError> {
     let fabric = Fabric::new(scenario, Draw { seed, replication: 0 });
     Ok(fabric.map_err(|error| RunError::Scenario { replication: 0, error })?.defences)
 }

@@ -7,7 +7,7 @@ use crate::metrics::{self, Meter};
 use crate::run_id::RunId;
 use qcnlab_scenario::Scenario;
 use qcnlab_schemes::foreign;
-use qcnlab_sim::{Control, Engine, Finished, Halt, Plan, Sink, Trace};
+use qcnlab_sim::{Control, Engine, Finished, Halt, Plan, PortId, Sink, Trace};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -50,7 +50,7 @@ pub(crate) fn replicate_captured(
     seed: u64,
     fabric: Arc<Fabric>,
     control: &Control,
-    ports: &[u32],
+    ports: &[PortId],
     sink: Sink<'_>,
 ) -> Result<Replication, RunError> {
     let run = |plan: Plan, observer: &mut dyn FnMut(&Trace)| Engine::run_captured(plan, ports, control, observer, sink);

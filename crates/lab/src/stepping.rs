@@ -9,8 +9,8 @@ use crate::outcome::Outcome;
 use crate::replication::{Replication, halted};
 use crate::tasks::Options;
 use qcnlab_scenario::{Draw, Scenario};
-use qcnlab_sim::{Engine, PortState, Trace};
-use qcnlab_units::{Bytes, Instant};
+use qcnlab_sim::{Engine, NodeId, PortId, PortState, Trace};
+use qcnlab_units::{Bytes, Id, IdVec, Instant};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ impl SteppedRun {
     }
 
     /// Each port as the last step left it, in the order of [`network_json`](SteppedRun::network_json).
-    pub fn ports(&self) -> Vec<PortState> {
+    pub fn ports(&self) -> IdVec<PortId, PortState> {
         self.engine.so_far().port_states()
     }
 
@@ -69,36 +69,36 @@ impl SteppedRun {
     /// `name`, `crosses` (the bottleneck) and `path`, the first of its paths; and `bottleneck`, a port by index.
     pub fn network_json(&self) -> String {
         let fabric = &self.fabric;
-        let outputs = |node: usize| fabric.ports.iter().filter(move |port| port.from as usize == node).count();
-        let forwards = |node: usize| {
-            let path = |path: &[u32]| path[1..].iter().any(|port| fabric.ports[*port as usize].from as usize == node);
+        let outputs = |node: NodeId| fabric.ports.iter().filter(move |port| port.from == node).count();
+        let forwards = |node: NodeId| {
+            let path = |path: &[PortId]| path[1..].iter().any(|port| fabric.ports[*port].from == node);
             fabric.flows.iter().flat_map(|flow| &flow.paths).any(path)
         };
-        let nodes = fabric.nodes.iter().enumerate();
+        let nodes = fabric.nodes.enumerate();
         let ports = fabric.ports.iter().map(|port| {
             json!({
                 "name": port.name,
-                "from": port.from,
-                "to": port.to,
+                "from": port.from.number(),
+                "to": port.to.number(),
                 "rate_bps": port.rate.get(),
                 "delay_s": port.delay.seconds(),
                 "buffer_bytes": port.capacity.map(Bytes::get),
                 "recorded": port.recorded,
-                "peer": port.peer,
+                "peer": port.peer.map(Id::number),
             })
         });
-        let flows = fabric
-            .flows
-            .iter()
-            .zip(fabric.crossing.iter())
-            .map(|(flow, crosses)| json!({ "name": &*flow.name, "crosses": crosses, "path": &flow.paths[0] }));
+        let numbers = |path: &[PortId]| -> Vec<u32> { path.iter().map(|port| port.number()).collect() };
+        let flows =
+            fabric.flows.iter().zip(fabric.crossing.iter()).map(
+                |(flow, crosses)| json!({ "name": &*flow.name, "crosses": crosses, "path": numbers(&flow.paths[0]) }),
+            );
         json!({
             "nodes": nodes
-                .map(|(index, node)| json!({ "name": node.name, "host": !forwards(index), "outputs": outputs(index) }))
+                .map(|(id, node)| json!({ "name": node.name, "host": !forwards(id), "outputs": outputs(id) }))
                 .collect::<Value>(),
             "ports": ports.collect::<Value>(),
             "flows": flows.collect::<Value>(),
-            "bottleneck": fabric.bottleneck,
+            "bottleneck": fabric.bottleneck.number(),
         })
         .to_string()
     }

@@ -5,9 +5,9 @@ use crate::metrics::{self, Completion, METRICS};
 use crate::outcome::Outcome;
 use crate::replication::Replication;
 use qcnlab_schemes::SignalKind;
-use qcnlab_sim::{DropKind, FlowTally, RoceTally, TcpTally, Trace};
+use qcnlab_sim::{DropKind, FlowId, FlowTally, RoceTally, TcpTally, Trace};
 use qcnlab_traffic::Alone;
-use qcnlab_units::{Instant, Names, Span};
+use qcnlab_units::{Id, Instant, Names, Span};
 use std::sync::Arc;
 
 /// A column's values.
@@ -346,11 +346,11 @@ fn flows(from: &NamedOutcome) -> Table {
     };
     let size = tallies().map(|tally| tally.total_bytes.map(|bytes| bytes as i64)).collect();
     let per_run = || from.outcome.replications.iter();
-    let numbered = |of: fn(&Replication, usize) -> u32| {
-        Data::U32(per_run().flat_map(|run| (0..run.done.flows.len()).map(move |flow| of(run, flow))).collect())
+    let numbered = |of: fn(&Replication, FlowId) -> u32| {
+        Data::U32(per_run().flat_map(|run| run.done.flows.ids().map(move |flow| of(run, flow))).collect())
     };
     let alone = |of: fn(Alone) -> Span| {
-        let all = per_run().flat_map(|run| (0..run.done.flows.len()).map(|flow| run.fabric.alone(flow)));
+        let all = per_run().flat_map(|run| run.done.flows.ids().map(|flow| run.fabric.alone(flow)));
         Data::OptionalF64(all.map(|alone| alone.map(|alone| of(alone).seconds())).collect())
     };
     let completed = |of: fn(&Completion) -> f64| {
@@ -366,7 +366,7 @@ fn flows(from: &NamedOutcome) -> Table {
         vec![
             from.replication(|r| r.done.flows.len()),
             from.sources.column(from.outcome, "source", numbers),
-            Column { name: "traffic", unit: "", data: numbered(|run, flow| run.fabric.entries[flow]) },
+            Column { name: "traffic", unit: "", data: numbered(|run, flow| run.fabric.entries[flow].number()) },
             Column { name: "priority", unit: "", data: numbered(|run, flow| run.fabric.flows[flow].class.into()) },
             Column { name: "size_bytes", unit: "B", data: Data::OptionalI64(size) },
             Column { name: "start_s", unit: "s", data: Data::OptionalF64(started) },

@@ -2,6 +2,8 @@
 
 use qcnlab_lab::{Control, Options, Outcome, run};
 use qcnlab_scenario::{Scenario, shipped};
+use qcnlab_sim::FlowId;
+use qcnlab_units::Id;
 
 fn outcome(scenario: &Scenario) -> Outcome {
     let options = Options { replications: Some(1), jobs: Some(1), ..Options::default() };
@@ -18,7 +20,7 @@ fn one_bridge_outside(overrides: &[&str]) -> Outcome {
 fn rates(outcome: &Outcome) -> [f64; 4] {
     let seconds = outcome.scenario.duration.seconds();
     let flows = &outcome.replications[0].done.flows;
-    std::array::from_fn(|flow| flows[flow].delivered_bytes as f64 * 8e-9 / seconds)
+    std::array::from_fn(|flow| flows[FlowId::at(flow)].delivered_bytes as f64 * 8e-9 / seconds)
 }
 
 /// The near hosts offer 3 Gb/s each and the far ones 6; the shared port has 10. With the edge the far hosts get what the
@@ -31,8 +33,8 @@ fn the_edge_keeps_the_domain_as_it_was() {
     assert!((near1 - 3.0).abs() < 0.05 && (near2 - 3.0).abs() < 0.05, "{near1} {near2}");
     assert!((far1 + far2 - 4.0).abs() < 0.1, "{far1} {far2}");
     let done = &defended.replications[0].done;
-    assert!(done.flows[..2].iter().all(|flow| flow.dropped == 0));
-    assert!(done.flows[2..].iter().all(|flow| flow.dropped * 2 > flow.sent));
+    assert!(done.flows.iter().take(2).all(|flow| flow.dropped == 0));
+    assert!(done.flows.iter().skip(2).all(|flow| flow.dropped * 2 > flow.sent));
     // Near flows alone are heard of: 4 messages of chance.
     assert!(done.counters.messages_sent < 20, "{:?}", done.counters);
 }
@@ -143,7 +145,7 @@ fn totals_agree_with_tables() {
         let done = &outcome.replications[0].done;
         assert_eq!(done.points.iter().map(|point| point.sent).sum::<u64>(), done.trace.messages.time.len() as u64);
         for point in &done.points {
-            let rows = done.trace.messages.port.iter().filter(|port| **port == point.port).count();
+            let rows = done.trace.messages.port.iter().filter(|port| **port == point.port.number()).count();
             assert_eq!(point.sent, rows as u64);
             assert_eq!(point.class, Some(3));
             assert!(point.transmitted > 0);

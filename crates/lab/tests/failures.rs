@@ -2,6 +2,8 @@
 
 use qcnlab_lab::{Control, Options, Replication, run};
 use qcnlab_scenario::Scenario;
+use qcnlab_sim::FlowId;
+use qcnlab_units::Id;
 
 /// From a to b over m, n or o, the first that is there; routes hear of a change 200.5 us later.
 const THREE_WAYS: &str = r#"
@@ -61,7 +63,7 @@ fn routes_go_round_all_links_that_are_down() {
     turned.reverse();
     for failures in [failures, turned] {
         let done = fails(&failures).done;
-        assert_eq!((done.flows[0].dropped, done.counters.link_drops), (lost, lost), "{failures:?}");
+        assert_eq!((done.flows[FlowId::new(0)].dropped, done.counters.link_drops), (lost, lost), "{failures:?}");
     }
 }
 
@@ -74,7 +76,7 @@ fn routes_hear_of_each_failure_as_late_as_of_the_first() {
         let failures = [("s->m", "1 ms", back), ("n->t", "1.1 ms", "")];
         for failures in [failures, [failures[1], failures[0]]] {
             let done = fails(&failures).done;
-            assert_eq!((done.flows[0].dropped, done.counters.link_drops), (lost, lost), "{failures:?}");
+            assert_eq!((done.flows[FlowId::new(0)].dropped, done.counters.link_drops), (lost, lost), "{failures:?}");
         }
     }
 }

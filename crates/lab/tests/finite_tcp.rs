@@ -2,6 +2,8 @@
 
 use qcnlab_lab::{Control, Options, Outcome, run};
 use qcnlab_scenario::Scenario;
+use qcnlab_sim::FlowId;
+use qcnlab_units::Id;
 
 const INCAST: &str = r#"
 title = "Incast over TCP"
@@ -86,12 +88,12 @@ fn completion_times_are_those_of_the_last_octet_in_order() {
     let text = format!("{}{LIST}{}", &INCAST[..start], &INCAST[end..].replace("initial_window = 2\n", ""));
     let outcome = outcome(&text, &["switch.output_buffer=2 MB"]);
     let done = &outcome.replications[0].done;
-    let took = |flow: usize, start_us: u64| done.flows[flow].finished.ps() - start_us * 1_000_000;
+    let took = |flow: u32, start_us: u64| done.flows[FlowId::new(flow)].finished.ps() - start_us * 1_000_000;
     // One frame over two links of 1 us: 2 x (1.2 + 1) us.
     assert_eq!(took(0, 1000), 4_400_000);
     // 684 full segments and one of 1360 B, which waits for nobody: 2 us, 685 x 1.2 us and 1.12 us.
     assert_eq!(took(1, 2000), 2_000_000 + 685 * 1_200_000 + 1_120_000);
-    assert_eq!(done.flows[1].total_bytes, Some(1_000_000));
+    assert_eq!(done.flows[FlowId::new(1)].total_bytes, Some(1_000_000));
     // A full frame and one of 41 B behind it.
     assert_eq!(took(2, 6000), 2_000_000 + 2 * 1_200_000 + 32_800);
     assert_eq!(metric(&outcome, "slowdown_p99"), 1.0);
@@ -113,13 +115,14 @@ fn flows_of_a_list_wait_for_others() {
     for changes in [&[][..], &["stop_arrivals=20.9 us"]] {
         let outcome = outcome(&text, changes);
         let done = &outcome.replications[0].done;
-        let flow = |number: usize| (done.flows[number].started.ps(), done.flows[number].finished.ps());
+        let flow =
+            |number| (done.flows[FlowId::new(number)].started.ps(), done.flows[FlowId::new(number)].finished.ps());
         assert_eq!(flow(0), (0, 4_400_000));
         assert_eq!(flow(1), (7_400_000, 12_102_400));
         assert_eq!(flow(2), (6_502_400, 10_902_400));
         if changes.is_empty() {
             assert_eq!(flow(3), (20_902_400, 25_302_400));
-            assert_eq!(done.end, done.flows[4].finished);
+            assert_eq!(done.end, done.flows[FlowId::new(4)].finished);
             assert_eq!((metric(&outcome, "never_started"), metric(&outcome, "unfinished")), (0.0, 0.0));
         } else {
             assert_eq!(done.end.ps(), 12_102_400);

@@ -1,13 +1,14 @@
 //! A run in steps is the same run.
 
-use qcnlab_lab::units::{Instant, Span};
+use qcnlab_lab::units::{IdVec, Instant, Span};
 use qcnlab_lab::{Control, Options, PortState, SteppedRun, run};
 use qcnlab_scenario::Scenario;
+use qcnlab_sim::PortId;
 
 /// Advances in steps of `step`, looking at the ports after each; returns the digests and the last look.
-fn in_steps(scenario: &Scenario, step: Span) -> (String, Vec<PortState>) {
+fn in_steps(scenario: &Scenario, step: Span) -> (String, IdVec<PortId, PortState>) {
     let mut stepped = SteppedRun::new(scenario.clone(), None, 0).unwrap();
-    let (mut at, mut ports) = (Instant::ZERO, Vec::new());
+    let (mut at, mut ports) = (Instant::ZERO, IdVec::new());
     loop {
         at += step;
         if !stepped.advance(at).unwrap() {
@@ -53,8 +54,8 @@ fn ports_are_as_the_step_left_them() {
     let star = shipped("og-hotspot-2src-10g-to-500m-rtt10us", &overrides);
     let mut run = SteppedRun::new(star, None, 0).unwrap();
     assert!(run.advance(Instant::ZERO + Span::from_ms(5)).unwrap());
-    let before: Vec<PortState> = run.ports();
-    let hot = (0..before.len()).max_by_key(|port| before[*port].queue).unwrap();
+    let before = run.ports();
+    let hot = before.ids().max_by_key(|port| before[*port].queue).unwrap();
     assert_eq!(before[hot].rate.get(), 10_000_000_000);
     // 150 KB less a frame of 1500 octets at most.
     assert!((148_500..=150_000).contains(&before[hot].queue.get()), "{:?}", before[hot]);

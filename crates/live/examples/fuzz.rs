@@ -8,6 +8,7 @@
 use qcnlab_lab::Control;
 use qcnlab_live::{Intruder, LiveOptions, LiveRun, prepare_process, run};
 use qcnlab_scenario::Scenario;
+use qcnlab_units::Id;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -141,7 +142,7 @@ fn main() -> ExitCode {
         // Flows 0 and 1 are those of the hosts that nobody took over.
         let received = done.streams.iter().filter(|stream| stream.tally.segments == 0);
         let (mut octets, mut wrong, mut still) = (0, 0, 2);
-        for stream in received.filter(|stream| stream.flow < 2) {
+        for stream in received.filter(|stream| stream.flow.number() < 2) {
             octets += stream.octets;
             wrong += stream.wrong;
             still -= u64::from(stream.octets > 0);

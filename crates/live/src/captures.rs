@@ -2,7 +2,8 @@
 
 use crate::outcome::LiveRun;
 use qcnlab_capture::{CaptureError, CaptureWriter, FrameToWrite, Interface, Section};
-use qcnlab_units::Instant;
+use qcnlab_sim::PortId;
+use qcnlab_units::{IdVec, Instant};
 use std::io::Write;
 
 /// How the comment of an interface begins in captures of qcnlab: what reads them knows by it that frames have no FCS, and
@@ -21,11 +22,11 @@ pub fn write_capture(run: &LiveRun, out: impl Write, application: &str) -> Resul
         comment: run.outcome.scenario.title.clone(),
     };
     let mut writer = CaptureWriter::new(out, &section)?;
-    let mut interfaces = Vec::new();
+    let mut interfaces: IdVec<PortId, _> = IdVec::new();
     for way in &run.layout.ways {
         let interface = Interface {
             name: way.name.clone(),
-            description: format!("port of {}", run.nodes[way.from as usize]),
+            description: format!("port of {}", run.nodes[way.from]),
             speed: Some(way.shape.rate),
             comment: format!(
                 "{STAMPS}; the link takes {} ns, the way into the next queue included",
@@ -37,7 +38,7 @@ pub fn write_capture(run: &LiveRun, out: impl Write, application: &str) -> Resul
     }
     for frame in &run.captured {
         writer.write_frame(&FrameToWrite {
-            interface: interfaces[frame.port as usize],
+            interface: interfaces[frame.port],
             at: Instant::from_ps(frame.at),
             octets: &frame.octets,
             wire_len: frame.wire_len,

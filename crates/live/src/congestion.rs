@@ -4,8 +4,8 @@ use crate::layout::Layout;
 use qcnlab_schemes::registry::AnyCp;
 use qcnlab_schemes::{Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, Dice, Purpose, Queue};
 use qcnlab_sim::trace::PointTally;
-use qcnlab_sim::{Plan, Traffic};
-use qcnlab_units::{Bytes, Instant};
+use qcnlab_sim::{Plan, PortId, Traffic};
+use qcnlab_units::{Bytes, IdVec, Instant};
 
 /// The congestion point of one class's queue.
 #[derive(Debug)]
@@ -33,13 +33,13 @@ impl QueueCp {
 }
 
 /// The classes that each port of the plan carries, a bit each: of its flows and of their acknowledgements.
-fn classes(plan: &Plan) -> Vec<u8> {
-    let mut classes = vec![0u8; plan.ports.len()];
+fn classes(plan: &Plan) -> IdVec<PortId, u8> {
+    let mut classes = IdVec::for_each_of(&plan.ports, 0u8);
     for flow in &plan.flows {
         for port in flow.paths.iter().flatten() {
-            classes[*port as usize] |= 1 << flow.class;
-            if let (Some(peer), Traffic::Tcp { .. }) = (plan.ports[*port as usize].peer, &flow.traffic) {
-                classes[peer as usize] |= 1 << flow.class;
+            classes[*port] |= 1 << flow.class;
+            if let (Some(peer), Traffic::Tcp { .. }) = (plan.ports[*port].peer, &flow.traffic) {
+                classes[peer] |= 1 << flow.class;
             }
         }
     }
@@ -52,14 +52,14 @@ pub(crate) fn controlled_classes(plan: &Plan) -> u8 {
 }
 
 /// The congestion points, for each port and class.
-pub(crate) fn points(plan: &Plan, layout: &Layout) -> Vec<[Option<QueueCp>; 8]> {
-    let mut points: Vec<[Option<QueueCp>; 8]> = layout.ways.iter().map(|_| Default::default()).collect();
+pub(crate) fn points(plan: &Plan, layout: &Layout) -> IdVec<PortId, [Option<QueueCp>; 8]> {
+    let mut points: IdVec<PortId, [Option<QueueCp>; 8]> = layout.ways.iter().map(|_| Default::default()).collect();
     if !plan.scheme.speaks() {
         return points;
     }
     let (classes, controlled) = (classes(plan), controlled_classes(plan));
     let mut number = 0;
-    for (port, planned) in plan.ports.iter().enumerate().filter(|(_, port)| port.watched) {
+    for (port, planned) in plan.ports.enumerate().filter(|(_, port)| port.watched) {
         let defended = plan.domain.as_ref().map_or(u8::MAX, |domain| domain.ports[port].points);
         let own = classes[port] & controlled & defended;
         for class in (0..8u8).filter(|class| own & 1 << class != 0) {
@@ -71,7 +71,7 @@ pub(crate) fn points(plan: &Plan, layout: &Layout) -> Vec<[Option<QueueCp>; 8]> 
                 capabilities: cp.capabilities(),
                 cp,
                 dice,
-                tally: PointTally { port: port as u32, class: Some(class), transmitted: 0, discarded: 0, sent: 0 },
+                tally: PointTally { port, class: Some(class), transmitted: 0, discarded: 0, sent: 0 },
             });
             number += 1;
         }

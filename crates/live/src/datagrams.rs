@@ -10,7 +10,7 @@ use crate::shaper::{LimiterKind, mark_of};
 use crate::sys::SysError;
 use crate::sys::socket::{set_mark, set_receive_buffer, set_send_buffer, take_datagrams, tell_drops};
 use qcnlab_schemes::{Dice, Purpose};
-use qcnlab_sim::{Plan, Process, Traffic};
+use qcnlab_sim::{FlowId, NodeId, Plan, Process, Traffic};
 use qcnlab_units::{Bytes, Instant, Span};
 use std::net::{SocketAddrV4, UdpSocket};
 use std::os::fd::AsFd;
@@ -40,7 +40,7 @@ enum Offer {
 /// What sends the datagrams of one or several flows of a host.
 #[derive(Debug)]
 struct Source {
-    flows: Vec<u32>,
+    flows: Vec<FlowId>,
     sockets: Vec<UdpSocket>,
     payload: Vec<u8>,
     sent: Vec<u64>,
@@ -72,9 +72,9 @@ fn socket(address: SocketAddrV4) -> Result<UdpSocket, SysError> {
 
 impl Datagrams {
     /// The senders and the receiver of `host`; the calling thread is in its namespace.
-    pub(crate) fn new(plan: &Plan, layout: &Layout, host: u32, limiter: LimiterKind) -> Result<Datagrams, SysError> {
+    pub(crate) fn new(plan: &Plan, layout: &Layout, host: NodeId, limiter: LimiterKind) -> Result<Datagrams, SysError> {
         let mut sources = Vec::new();
-        for (index, (flow, ends)) in (0u32..).zip(plan.flows.iter().zip(&layout.flows)) {
+        for ((id, flow), ends) in plan.flows.enumerate().zip(&layout.flows) {
             if ends.source != host {
                 continue;
             }
@@ -89,13 +89,13 @@ impl Datagrams {
             };
             let start = jittered(plan, &flow.name, flow.start, flow.start_jitter);
             let name = &flow.name;
-            sources.push(Source::open(plan, layout, &[index], offer, start, flow.stop, left, name, limiter)?);
+            sources.push(Source::open(plan, layout, &[id], offer, start, flow.stop, left, name, limiter)?);
         }
         for generator in &plan.generators {
-            if layout.flows[generator.flows[0] as usize].source != host {
+            if layout.flows[generator.flows[0]].source != host {
                 continue;
             }
-            let size = Bytes::new(plan.flows[generator.flows[0] as usize].frame.get());
+            let size = Bytes::new(plan.flows[generator.flows[0]].frame.get());
             let start = jittered(plan, &generator.name, generator.start, generator.start_jitter);
             let offer = match generator.process {
                 Process::Constant { rate } => Offer::Constant { apart: rate.time_for_rounded_up(size) },
@@ -158,7 +158,7 @@ impl Source {
     fn open(
         plan: &Plan,
         layout: &Layout,
-        flows: &[u32],
+        flows: &[FlowId],
         offer: Offer,
         start: Instant,
         stop: Instant,
@@ -166,10 +166,10 @@ impl Source {
         name: &str,
         limiter: LimiterKind,
     ) -> Result<Source, SysError> {
-        let first = &plan.flows[flows[0] as usize];
+        let first = &plan.flows[flows[0]];
         let mut sockets = Vec::new();
         for flow in flows {
-            let ends = &layout.flows[*flow as usize];
+            let ends = &layout.flows[*flow];
             let socket = socket(SocketAddrV4::new(ip(ends.source).into(), ends.port))?;
             let to = udp_destination(ends.destination);
             socket.connect(to).map_err(|error| SysError::new(format!("connect a UDP socket to {to}"), error))?;
@@ -281,7 +281,7 @@ pub(crate) fn udp_payload(frame: u64, cn_tag: bool) -> usize {
 }
 
 /// Where the datagrams of a flow go.
-fn udp_destination(destination: u32) -> SocketAddrV4 {
+fn udp_destination(destination: NodeId) -> SocketAddrV4 {
     SocketAddrV4::new(ip(destination).into(), DISCARD)
 }
 

@@ -24,7 +24,8 @@ use crate::sys::socket::{Batch, PacketSocket, interface_index};
 use crate::sys::time::{monotonic_ns, thread_cpu_ns};
 use qcnlab_lab::run_elsewhere;
 use qcnlab_scenario::Scenario;
-use qcnlab_sim::Plan;
+use qcnlab_sim::{FlowId, Plan};
+use qcnlab_units::Id;
 use qcnlab_wire::{CnTag, EtherType, VlanTag};
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -157,17 +158,17 @@ impl Bench {
     }
 
     fn source(&self) -> &Namespace {
-        &self.spaces.hosts[&self.layout.flows[0].source]
+        &self.spaces.hosts[&self.layout.flows[FlowId::new(0)].source]
     }
 
     fn sink(&self) -> &Namespace {
-        &self.spaces.hosts[&self.layout.flows[0].destination]
+        &self.spaces.hosts[&self.layout.flows[FlowId::new(0)].destination]
     }
 
     /// The switch's interfaces to the source and to the sink.
     fn interfaces(&self) -> [String; 2] {
-        let ends = &self.layout.flows[0];
-        let to = |host| interface(self.layout.ways[self.layout.uplink(host) as usize].reverse);
+        let ends = &self.layout.flows[FlowId::new(0)];
+        let to = |host| interface(self.layout.ways[self.layout.uplink(host)].reverse);
         [to(ends.source), to(ends.destination)]
     }
 
@@ -185,7 +186,7 @@ impl Bench {
 
     /// Data of the flow in so many octets, with its tags.
     fn frame(&self, octets: usize) -> Vec<u8> {
-        let ends = &self.layout.flows[0];
+        let ends = &self.layout.flows[FlowId::new(0)];
         let mut plain = [mac(ends.destination).0, mac(ends.source).0].concat();
         plain.extend(EtherType::IPV4.0.to_be_bytes());
         plain.extend([0x45, 0]);

@@ -12,7 +12,8 @@ use crate::sys::socket::Received;
 use qcnlab_lab::run_elsewhere;
 use qcnlab_scenario::Scenario;
 use qcnlab_schemes::{Cnm, CpId, Dice, Purpose, Signal};
-use qcnlab_sim::Plan;
+use qcnlab_sim::{NodeId, Plan, PortId};
+use qcnlab_units::Id;
 use qcnlab_wire::{CnTag, MacControl, Pause, Payload, Quanta, VlanTag};
 use qcnlab_wire::{Codec, Frame, MacAddress};
 use std::sync::Arc;
@@ -49,15 +50,18 @@ pub(crate) fn frame(octets: &[u8]) -> Received<'_> {
     Received { interface: 0, octets, tag: None, cut: false }
 }
 
+fn way_of(layout: &Layout, name: &str) -> PortId {
+    layout.ways.find_id(|way| way.name == name).expect("the way exists")
+}
+
 /// The way from the first source to the switch.
-fn from_source(layout: &Layout) -> u32 {
-    let way = (0u32..).zip(&layout.ways).find(|(_, way)| way.name == "source1->switch");
-    way.expect("the way exists").0
+fn from_source(layout: &Layout) -> PortId {
+    way_of(layout, "source1->switch")
 }
 
 fn data(payload: usize) -> Vec<u8> {
-    let mut plain = mac(3).0.to_vec();
-    plain.extend(mac(0).0);
+    let mut plain = mac(NodeId::new(3)).0.to_vec();
+    plain.extend(mac(NodeId::new(0)).0);
     plain.extend([0x08, 0x00]);
     plain.resize(14 + payload, 0x45);
     with_tags(&plain, VlanTag { priority: 0, drop_eligible: false, vlan: 1 }, Some(CnTag { rpid: 1 }))
@@ -68,7 +72,7 @@ pub(crate) fn cnm(cp: u32, fb: u8) -> Vec<u8> {
     let sampled = data(100);
     let head = crate::head::Head::read(&sampled).expect("it is whole");
     let signal = Signal::Cnm(Cnm { cp: CpId(cp), quantized_fb: fb, q_offset: -64_000, q_delta: 64_000 });
-    signals::frame_of(signal, 2, 6, &head, &sampled).expect("a CNM has a frame").0
+    signals::frame_of(signal, NodeId::new(2), 6, &head, &sampled).expect("a CNM has a frame").0
 }
 
 /// Random octets of all lengths, with EtherTypes that mean something in every second one.
@@ -76,7 +80,7 @@ pub(crate) fn cnm(cp: u32, fb: u8) -> Vec<u8> {
 fn random_octets_pass_through_switch_and_adapter() {
     let plan = plan();
     let (mut switches, layout) = switches(&plan);
-    let mut adapter = Adapter::new(&plan, Arc::clone(&layout), 0, LimiterKind::Adapter, NOTHING);
+    let mut adapter = Adapter::new(&plan, Arc::clone(&layout), NodeId::new(0), LimiterKind::Adapter, NOTHING);
     let mut dice = Dice::new(1, 0, "hostile", Purpose::Traffic);
     let way = from_source(&layout);
     let kinds = [0x8100u16, 0x22E7, 0x22E9, 0x8808, 0x88CC, 0x0800, 0x88B5, 0x88B6];
@@ -90,7 +94,7 @@ fn random_octets_pass_through_switch_and_adapter() {
             }
         }
         if dice.below(4) == 0 && octets.len() > 12 {
-            octets[..6].copy_from_slice(&mac(dice.below(4)).0);
+            octets[..6].copy_from_slice(&mac(NodeId::new(dice.below(4))).0);
         }
         now += 1_000_000;
         switches.advance(now);
@@ -117,7 +121,7 @@ fn a_flood_fills_the_queue_and_no_more() {
     for _ in 0..100_000 {
         switches.receive(0, way, frame(&flood));
     }
-    let out = layout.table[&(layout.ways[way as usize].to, mac(3))];
+    let out = layout.table[&(layout.ways[way].to, mac(NodeId::new(3)))];
     let (queued, ..) = switches.held(out);
     assert!((58_500..=60_000).contains(&queued), "{queued}");
     let too_long = vec![0; 20_000];
@@ -132,7 +136,7 @@ fn a_cnm_from_outside_the_domain_goes_nowhere() {
     let plan = plan();
     let (mut switches, layout) = switches(&plan);
     let forged = cnm(0, 63);
-    let way = (0u32..).zip(&layout.ways).find(|(_, way)| way.name == "source2->switch").expect("the way exists").0;
+    let way = way_of(&layout, "source2->switch");
     switches.receive(0, way, frame(&forged));
     switches.advance(1_000_000_000_000);
     assert!(switches.take_due(u64::MAX).is_none());
@@ -144,7 +148,7 @@ fn a_cnm_from_outside_the_domain_goes_nowhere() {
 fn a_flood_of_cnms_is_heard_at_its_rate() {
     let plan = plan();
     let (_, layout) = switches(&plan);
-    let mut adapter = Adapter::new(&plan, layout, 0, LimiterKind::Adapter, NOTHING);
+    let mut adapter = Adapter::new(&plan, layout, NodeId::new(0), LimiterKind::Adapter, NOTHING);
     let flood = cnm(0, 1);
     for ms in 0..100u64 {
         for _ in 0..1000 {
@@ -163,11 +167,11 @@ fn a_flood_of_cnms_is_heard_at_its_rate() {
 fn stray_cnms_change_no_rate() {
     let plan = plan();
     let (_, layout) = switches(&plan);
-    let mut adapter = Adapter::new(&plan, Arc::clone(&layout), 0, LimiterKind::Adapter, NOTHING);
+    let mut adapter = Adapter::new(&plan, Arc::clone(&layout), NodeId::new(0), LimiterKind::Adapter, NOTHING);
     let mut stranger = cnm(0, 63);
     stranger[18..20].copy_from_slice(&7u16.to_be_bytes());
     let mut elsewhere = cnm(0, 63);
-    elsewhere[..6].copy_from_slice(&mac(1).0);
+    elsewhere[..6].copy_from_slice(&mac(NodeId::new(1)).0);
     let mut untagged = cnm(0, 63);
     untagged.drain(16..20);
     let mut cut = cnm(0, 63);
@@ -189,11 +193,11 @@ fn stray_cnms_change_no_rate() {
 fn a_frame_in_the_name_of_another_goes_nowhere() {
     let plan = plan();
     let (mut switches, layout) = switches(&plan);
-    let way = (0u32..).zip(&layout.ways).find(|(_, way)| way.name == "source2->switch").expect("the way exists").0;
+    let way = way_of(&layout, "source2->switch");
     // data() is from the first source.
     switches.receive(0, way, frame(&data(100)));
     let mut own = data(100);
-    own[6..12].copy_from_slice(&mac(1).0);
+    own[6..12].copy_from_slice(&mac(NodeId::new(1)).0);
     switches.receive(0, way, frame(&own));
     switches.advance(1_000_000_000_000);
     assert!(switches.take_due(u64::MAX).is_some_and(|due| due.octets == own));
@@ -206,14 +210,14 @@ fn a_frame_in_the_name_of_another_goes_nowhere() {
 fn a_cnm_behind_other_tags_is_obeyed_by_nobody() {
     let plan = plan();
     let (mut switches, layout) = switches(&plan);
-    let way = (0u32..).zip(&layout.ways).find(|(_, way)| way.name == "source2->switch").expect("the way exists").0;
+    let way = way_of(&layout, "source2->switch");
     for tags in [&[0x88, 0xA8, 0x00, 0x01][..], &[0x81, 0x00, 0x00, 0x01], &[0x22, 0xE9, 0x00, 0x01]] {
         let mut hidden = cnm(0, 63);
-        hidden[6..12].copy_from_slice(&mac(1).0);
+        hidden[6..12].copy_from_slice(&mac(NodeId::new(1)).0);
         hidden.splice(12..12, tags.iter().copied());
         switches.receive(0, way, frame(&hidden));
         switches.advance(1_000_000_000_000);
-        let mut adapter = Adapter::new(&plan, Arc::clone(&layout), 0, LimiterKind::Adapter, NOTHING);
+        let mut adapter = Adapter::new(&plan, Arc::clone(&layout), NodeId::new(0), LimiterKind::Adapter, NOTHING);
         if let Some(due) = switches.take_due(u64::MAX) {
             adapter.take_from_link(0, frame(&due.octets));
         }
@@ -227,7 +231,7 @@ fn a_cnm_behind_other_tags_is_obeyed_by_nobody() {
 fn a_storm_of_pauses_fills_no_record() {
     let mut records = crate::record::Records::new(1, 0);
     for at in 0..(1 << 20) + 5 {
-        records.on_pause(at, at + 1, 0, None, 0);
+        records.on_pause(at, at + 1, PortId::new(0), None, PortId::new(0));
     }
     assert_eq!(records.pauses_not_recorded, 5);
 }
@@ -239,24 +243,26 @@ fn a_storm_of_pauses_holds_one_link() {
     let (mut switches, layout) = switches(&plan);
     let control = |quanta| {
         let control = MacControl::Pause(Pause { time: Quanta(quanta) });
-        Frame::new(MacAddress::MAC_CONTROL, mac(0), Payload::MacControl(control)).to_vec().expect("it encodes")
+        Frame::new(MacAddress::MAC_CONTROL, mac(NodeId::new(0)), Payload::MacControl(control))
+            .to_vec()
+            .expect("it encodes")
     };
     let (way, storm) = (from_source(&layout), control(u16::MAX));
     for at in 0..100_000u64 {
         switches.receive(at, way, frame(&storm));
     }
-    assert!(switches.held(0).1 <= 1024);
+    assert!(switches.held(PortId::new(0)).1 <= 1024);
     // The sink sends to the first source, whose link is held, and to the second, whose link is not.
-    let sink = (0u32..).zip(&layout.ways).find(|(_, way)| way.name == "sink->switch").expect("the way exists").0;
+    let sink = way_of(&layout, "sink->switch");
     for to in [0, 1] {
         let mut octets = data(100);
-        octets[..6].copy_from_slice(&mac(to).0);
-        octets[6..12].copy_from_slice(&mac(3).0);
+        octets[..6].copy_from_slice(&mac(NodeId::new(to)).0);
+        octets[6..12].copy_from_slice(&mac(NodeId::new(3)).0);
         switches.receive(200_000, sink, frame(&octets));
     }
     switches.advance(100_000_000_000);
     let due: Vec<&str> = std::iter::from_fn(|| switches.take_due(100_000_000_000))
-        .map(|due| if due.octets[..6] == mac(0).0 { "held" } else { "free" })
+        .map(|due| if due.octets[..6] == mac(NodeId::new(0)).0 { "held" } else { "free" })
         .collect();
     assert_eq!(due, ["free"]);
     // 65 535 quanta of 5.12 us last 336 ms.
@@ -277,5 +283,5 @@ fn a_flood_of_addresses_is_learned_up_to_a_limit() {
         octets[..6].copy_from_slice(&[0x0A, 0xFF, 0, 0, 0, 1]);
         switches.receive(0, way, frame(&octets));
     }
-    assert_eq!(switches.held(0).2, 4096);
+    assert_eq!(switches.held(PortId::new(0)).2, 4096);
 }

@@ -10,6 +10,8 @@ use crate::signals;
 use crate::sys::SysError;
 use crate::sys::socket::PacketSocket;
 use qcnlab_schemes::{Cnm, CpId, Dice, Purpose, Signal};
+use qcnlab_sim::NodeId;
+use qcnlab_units::Id;
 use qcnlab_wire::{CnTag, Codec, EtherType, Frame, MacAddress, MacControl, Pause, Payload, Pfc, Quanta, VlanTag};
 
 /// The shortest frame that a packet socket takes: two addresses and an EtherType.
@@ -41,12 +43,12 @@ pub struct IntruderEnd {
 /// Makes hostile frames.
 pub(crate) struct HostileFrames<'a> {
     layout: &'a Layout,
-    host: u32,
+    host: NodeId,
     dice: Dice,
 }
 
 impl HostileFrames<'_> {
-    pub(crate) fn new(layout: &Layout, host: u32, seed: u64) -> HostileFrames<'_> {
+    pub(crate) fn new(layout: &Layout, host: NodeId, seed: u64) -> HostileFrames<'_> {
         HostileFrames { layout, host, dice: Dice::new(seed, 0, "intruder", Purpose::Traffic) }
     }
 
@@ -58,12 +60,16 @@ impl HostileFrames<'_> {
         self.dice.below(1 << 16) as u16
     }
 
-    /// A node of the network; one time in four, an address that nobody has.
+    fn any_node(&mut self) -> NodeId {
+        NodeId::new(self.dice.below(self.layout.roles.len() as u32))
+    }
+
+    /// The address of a node of the network; one time in four, an address that nobody has.
     fn address(&mut self) -> MacAddress {
         if self.dice.below(4) == 0 {
             return MacAddress([0x0A, self.octet(), self.octet(), self.octet(), self.octet(), self.octet()]);
         }
-        mac(self.dice.below(self.layout.roles.len() as u32))
+        mac(self.any_node())
     }
 
     /// The next frame.
@@ -72,7 +78,7 @@ impl HostileFrames<'_> {
             0 => self.random(),
             1 => self.data(self.host),
             2 => {
-                let claimed = self.dice.below(self.layout.roles.len() as u32);
+                let claimed = self.any_node();
                 self.data(claimed)
             }
             3 | 4 => self.signal(),
@@ -93,8 +99,8 @@ impl HostileFrames<'_> {
     }
 
     /// Data of a flow, or of none, from whom it claims to be, with a CN-TAG that may be another's.
-    fn data(&mut self, claimed: u32) -> Vec<u8> {
-        let to = self.dice.below(self.layout.roles.len() as u32);
+    fn data(&mut self, claimed: NodeId) -> Vec<u8> {
+        let to = self.any_node();
         let mut plain = if self.dice.below(2) == 0 { mac(to) } else { self.address() }.0.to_vec();
         plain.extend(mac(claimed).0);
         plain.extend(EtherType::IPV4.0.to_be_bytes());
@@ -127,7 +133,7 @@ impl HostileFrames<'_> {
             q_offset: i64::from(self.half()) - 32_768,
             q_delta: i64::from(self.half()) - 32_768,
         });
-        let bridge = self.dice.below(self.layout.roles.len() as u32);
+        let bridge = self.any_node();
         let Some((mut octets, _)) = signals::frame_of(said, bridge, 6, &head, &about) else { return about };
         let to = if self.dice.below(2) == 0 { mac(self.host) } else { self.address() };
         octets[..6].copy_from_slice(&to.0);
@@ -243,8 +249,8 @@ mod tests {
     #[test]
     fn hostile_frames_are_of_every_kind() {
         let layout = crate::hostile::layout();
-        let mut frames = HostileFrames::new(&layout, 1, 7);
-        let mut again = HostileFrames::new(&layout, 1, 7);
+        let mut frames = HostileFrames::new(&layout, NodeId::new(1), 7);
+        let mut again = HostileFrames::new(&layout, NodeId::new(1), 7);
         let mut kinds: BTreeMap<u16, u32> = BTreeMap::new();
         for _ in 0..20_000 {
             let octets = frames.next();

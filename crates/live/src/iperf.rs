@@ -1,12 +1,12 @@
 //! Traffic of another maker's: iperf3 in the namespaces, as the independent cross-check of what our counters say.
 
 use crate::error::Unsupported;
-use crate::layout::{FIRST_PORT, ip};
+use crate::layout::ip;
 use crate::streams::Streaming;
 use crate::sys::SysError;
 use crate::sys::process::{ask_to_end, end_with_us};
-use qcnlab_sim::{Plan, Traffic};
-use qcnlab_units::{Instant, Span};
+use qcnlab_sim::{FlowId, Plan, Traffic};
+use qcnlab_units::{Id, Instant, Span};
 use serde_json::Value;
 use std::net::Ipv4Addr;
 use std::process::{Child, Command, Stdio};
@@ -26,7 +26,7 @@ const POLL: Duration = Duration::from_millis(20);
 #[derive(Clone, Debug, PartialEq)]
 pub struct IperfEnd {
     /// The flow, by its index in the plan.
-    pub flow: u32,
+    pub flow: FlowId,
     /// Octets of payload that the server received.
     pub received: u64,
     /// Over how many seconds.
@@ -43,8 +43,8 @@ fn start(arguments: &[String]) -> Result<Child, SysError> {
     command.spawn().map_err(|error| SysError::new("start iperf3", error))
 }
 
-fn server_port(flow: u32) -> u16 {
-    SERVERS + u16::try_from(flow).unwrap_or(0)
+fn server_port(flow: FlowId) -> u16 {
+    SERVERS + u16::try_from(flow.number()).unwrap_or(0)
 }
 
 /// Whether a TCP socket listens on a port of the calling thread's namespace.
@@ -60,8 +60,8 @@ fn listens(port: u16) -> bool {
 impl Streaming<'_> {
     /// Serves a flow until shortly before the run is over, and returns what was received; the calling thread is in the
     /// receiver's namespace.
-    pub(crate) fn serve_iperf(&self, flow: u32) -> Result<IperfEnd, SysError> {
-        let ends = &self.layout.flows[flow as usize];
+    pub(crate) fn serve_iperf(&self, flow: FlowId) -> Result<IperfEnd, SysError> {
+        let ends = &self.layout.flows[flow];
         let at = Ipv4Addr::from(ip(ends.destination)).to_string();
         let port = server_port(flow).to_string();
         let mut server = start(&["-s", "-1", "-J", "-B", &at, "-p", &port].map(str::to_owned))?;
@@ -73,13 +73,13 @@ impl Streaming<'_> {
     }
 
     /// Whether the server of a flow is ready; the calling thread is in the receiver's namespace.
-    pub(crate) fn iperf_is_ready(flow: u32) -> bool {
+    pub(crate) fn iperf_is_ready(flow: FlowId) -> bool {
         listens(server_port(flow))
     }
 
     /// Sends a flow as its scenario says, to the end of the run; the calling thread is in the sender's namespace.
-    pub(crate) fn send_iperf(&self, flow: u32) -> Result<(), SysError> {
-        let (planned, ends) = (&self.plan.flows[flow as usize], &self.layout.flows[flow as usize]);
+    pub(crate) fn send_iperf(&self, flow: FlowId) -> Result<(), SysError> {
+        let (planned, ends) = (&self.plan.flows[flow], &self.layout.flows[flow]);
         if !self.wait_until(planned.start) {
             return Ok(());
         }
@@ -89,9 +89,9 @@ impl Streaming<'_> {
         let from = Ipv4Addr::from(ip(ends.source)).to_string();
         let to = Ipv4Addr::from(ip(ends.destination)).to_string();
         let mut words: Vec<String> = ["-c", &to, "-B", &from, "-p"].map(str::to_owned).into();
-        words.extend([server_port(flow).to_string(), "--cport".to_owned(), (FIRST_PORT + flow as u16).to_string()]);
+        words.extend([server_port(flow).to_string(), "--cport".to_owned(), ends.port.to_string()]);
         words.extend(["-t".to_owned(), format!("{seconds:.0}")]);
-        let line = self.plan.ports[planned.paths[0][0] as usize].rate.get();
+        let line = self.plan.ports[planned.paths[0][0]].rate.get();
         let payload = crate::datagrams::udp_payload(planned.frame.get(), planned.cn_tag && planned.controlled);
         let udp = |rate: u64| {
             // iperf3 counts the payload's bits; the scenario those of frames.
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn reports_and_failures_are_read() {
-        let mut end = IperfEnd { flow: 0, received: 0, seconds: 0.0, error: String::new() };
+        let mut end = IperfEnd { flow: FlowId::new(0), received: 0, seconds: 0.0, error: String::new() };
         let tcp = json!({ "end": { "sum_received": { "bytes": 1000, "seconds": 2.5 } },
             "error": "interrupt - the server has terminated" });
         read_report(&tcp, &mut end);

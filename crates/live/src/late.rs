@@ -3,6 +3,8 @@
 use crate::adapter::Adapter;
 use crate::hostile::{NOTHING, cnm, frame, layout, plan};
 use crate::shaper::LimiterKind;
+use qcnlab_sim::NodeId;
+use qcnlab_units::Id;
 use std::sync::Arc;
 
 const MS: u64 = 1_000_000_000;
@@ -18,7 +20,7 @@ fn datagram() -> Vec<u8> {
 
 /// When frames leave, after a CNM at 1 ms, if a loop looks every `step` ps for 200 ms. The limiter always has frames.
 fn departures(step: u64) -> Vec<u64> {
-    let mut adapter = Adapter::new(&plan(), Arc::new(layout()), 0, LimiterKind::Adapter, NOTHING);
+    let mut adapter = Adapter::new(&plan(), Arc::new(layout()), NodeId::new(0), LimiterKind::Adapter, NOTHING);
     let (datagram, told) = (datagram(), cnm(0, 63));
     for _ in 0..2000 {
         adapter.take_from_stack(0, &datagram);

@@ -8,8 +8,8 @@ use crate::port::PortShape;
 use qcnlab_scenario::PortDefence;
 use qcnlab_schemes::SignalKind;
 use qcnlab_schemes::registry::Config;
-use qcnlab_sim::{Plan, Traffic};
-use qcnlab_units::Bytes;
+use qcnlab_sim::{FlowId, LimiterId, NodeId, Plan, PortId, Traffic};
+use qcnlab_units::{Bytes, Id, IdVec};
 use qcnlab_wire::MacAddress;
 use std::collections::HashMap;
 
@@ -34,19 +34,19 @@ pub(crate) const TAGGED_HEADER: u64 = 18;
 pub(crate) const CN_TAG: u64 = 4;
 
 /// The MAC address of a node: 02:00 and its number, from 1.
-pub(crate) fn mac(node: u32) -> MacAddress {
-    MacAddress::local(node + 1)
+pub(crate) fn mac(node: NodeId) -> MacAddress {
+    MacAddress::local(node.number() + 1)
 }
 
 /// The IPv4 address of a node in 10.0.0.0/8: its number, from 1.
-pub(crate) fn ip(node: u32) -> [u8; 4] {
-    let [_, b, c, d] = (node + 1).to_be_bytes();
+pub(crate) fn ip(node: NodeId) -> [u8; 4] {
+    let [_, b, c, d] = (node.number() + 1).to_be_bytes();
     [10, b, c, d]
 }
 
 /// The address of the end of a link at the node that a port belongs to; no host's.
-pub(crate) fn wire_mac(port: u32) -> MacAddress {
-    let [a, b, c, d] = port.to_be_bytes();
+pub(crate) fn wire_mac(port: PortId) -> MacAddress {
+    let [a, b, c, d] = port.number().to_be_bytes();
     MacAddress([0x06, 0x00, a, b, c, d])
 }
 
@@ -54,19 +54,19 @@ pub(crate) fn wire_mac(port: u32) -> MacAddress {
 #[derive(Clone, Debug)]
 pub(crate) struct Way {
     pub(crate) name: String,
-    pub(crate) from: u32,
-    pub(crate) to: u32,
+    pub(crate) from: NodeId,
+    pub(crate) to: NodeId,
     pub(crate) shape: PortShape,
     pub(crate) recorded: bool,
     /// The other direction.
-    pub(crate) reverse: u32,
+    pub(crate) reverse: PortId,
 }
 
 /// A flow on the wire.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowEnds {
-    pub(crate) source: u32,
-    pub(crate) destination: u32,
+    pub(crate) source: NodeId,
+    pub(crate) destination: NodeId,
     /// The port of its sender.
     pub(crate) port: u16,
     /// The identifier of its reaction point in its host, from 1.
@@ -78,18 +78,18 @@ pub(crate) struct FlowEnds {
 /// What is built of a plan.
 #[derive(Debug)]
 pub(crate) struct Layout {
-    pub(crate) ways: Vec<Way>,
-    pub(crate) flows: Vec<FlowEnds>,
+    pub(crate) ways: IdVec<PortId, Way>,
+    pub(crate) flows: IdVec<FlowId, FlowEnds>,
     /// For each node, whether it is a host, a switch, or not in use.
-    pub(crate) roles: Vec<Role>,
+    pub(crate) roles: IdVec<NodeId, Role>,
     /// For each switch and destination the port to send over.
-    pub(crate) table: HashMap<(u32, MacAddress), u32>,
+    pub(crate) table: HashMap<(NodeId, MacAddress), PortId>,
     /// Octets of the longest frame on a link.
     pub(crate) mtu: u32,
     /// Names of the nodes.
-    pub(crate) systems: Vec<String>,
+    pub(crate) systems: IdVec<NodeId, String>,
     /// For each way, how the node that it leaves defends the domain; empty without a domain.
-    pub(crate) defences: Vec<Option<PortDefence>>,
+    pub(crate) defences: IdVec<PortId, Option<PortDefence>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,21 +132,19 @@ impl Layout {
             return Err(Unsupported::Capture);
         }
         let mut ways = ways(plan);
-        for way in 0..ways.len() as u32 {
-            let way = way as usize;
-            if ways[way].reverse == u32::MAX {
+        for way in ways.ids() {
+            if ways[way].reverse == PortId::MAX {
                 let other = &ways[way];
-                let (from, to) = (&plan.nodes[other.to as usize].name, &plan.nodes[other.from as usize].name);
+                let (from, to) = (&plan.nodes[other.to].name, &plan.nodes[other.from].name);
                 let back = Way {
                     name: format!("{from}->{to}"),
                     from: other.to,
                     to: other.from,
-                    reverse: way as u32,
+                    reverse: way,
                     recorded: false,
                     shape: PortShape { capacity: MOST_QUEUED, ..other.shape },
                 };
-                ways[way].reverse = ways.len() as u32;
-                ways.push(back);
+                ways[way].reverse = ways.push(back);
             }
         }
         if plan.domain.is_some() && ways.len() > plan.ports.len() {
@@ -161,31 +159,31 @@ impl Layout {
             table: HashMap::new(),
             mtu: mtu(plan)?,
             systems: plan.nodes.iter().map(|node| node.name.clone()).collect(),
-            defences: Vec::new(),
+            defences: IdVec::new(),
         };
         layout.find_ways(plan)?;
         Ok(layout)
     }
 
     /// The layout with what its ports do for the domain.
-    pub(crate) fn defended(mut self, defences: Vec<Option<PortDefence>>) -> Layout {
+    pub(crate) fn defended(mut self, defences: IdVec<PortId, Option<PortDefence>>) -> Layout {
         self.defences = defences;
         self
     }
 
     /// What the node that a way leaves does for the domain; `None` where it takes no part, and without a domain.
-    pub(crate) fn defended_port(&self, way: u32) -> Option<DefendedPort> {
-        self.defences.get(way as usize)?.clone().map(DefendedPort::new)
+    pub(crate) fn defended_port(&self, way: PortId) -> Option<DefendedPort> {
+        self.defences.get(way)?.clone().map(DefendedPort::new)
     }
 
     /// Enters the way of each flow and the way back into the switches' tables.
     fn find_ways(&mut self, plan: &Plan) -> Result<(), Unsupported> {
         for (flow, ends) in plan.flows.iter().zip(&self.flows) {
             for port in &flow.paths[0] {
-                let way = &self.ways[*port as usize];
+                let way = &self.ways[*port];
                 for (from, to, by) in [(way.from, ends.destination, *port), (way.to, ends.source, way.reverse)] {
                     if self.table.insert((from, mac(to)), by).is_some_and(|other| other != by) {
-                        let name = |node: u32| plan.nodes[node as usize].name.clone();
+                        let name = |node: NodeId| plan.nodes[node].name.clone();
                         return Err(Unsupported::Ways { host: name(to), switch: name(from) });
                     }
                 }
@@ -194,42 +192,41 @@ impl Layout {
         Ok(())
     }
 
-    pub(crate) fn is_host(&self, node: u32) -> bool {
-        self.roles[node as usize] == Role::Host
+    pub(crate) fn is_host(&self, node: NodeId) -> bool {
+        self.roles[node] == Role::Host
     }
 
     /// Hosts, by node.
-    pub(crate) fn hosts(&self) -> impl Iterator<Item = u32> {
-        (0..self.roles.len() as u32).filter(|node| self.is_host(*node))
+    pub(crate) fn hosts(&self) -> impl Iterator<Item = NodeId> {
+        self.roles.ids().filter(|node| self.is_host(*node))
     }
 
     /// The port that a host sends over.
-    pub(crate) fn uplink(&self, host: u32) -> u32 {
-        let uplink = (0..).zip(&self.ways).find(|(_, way)| way.from == host);
-        uplink.map_or_else(|| unreachable!("a host has a link"), |(index, _)| index)
+    pub(crate) fn uplink(&self, host: NodeId) -> PortId {
+        let uplink = self.ways.find_id(|way| way.from == host);
+        uplink.unwrap_or_else(|| unreachable!("a host has a link"))
     }
 
     /// The flow that a frame is data of.
-    pub(crate) fn flow_of(&self, of: &Conversation) -> Option<u32> {
-        let index = of.source_port.checked_sub(FIRST_PORT)?;
-        let flow = self.flows.get(usize::from(index))?;
+    pub(crate) fn flow_of(&self, of: &Conversation) -> Option<FlowId> {
+        let id = FlowId::new(of.source_port.checked_sub(FIRST_PORT)?.into());
+        let flow = self.flows.get(id)?;
         let fits = ip(flow.source) == of.source && ip(flow.destination) == of.destination;
-        fits.then_some(u32::from(index))
+        fits.then_some(id)
     }
 
     /// The flow that a frame is data of, by its addresses of both layers.
-    pub(crate) fn flow_of_frame(&self, source: MacAddress, of: &Conversation) -> Option<u32> {
-        self.flow_of(of).filter(|flow| mac(self.flows[*flow as usize].source) == source)
+    pub(crate) fn flow_of_frame(&self, source: MacAddress, of: &Conversation) -> Option<FlowId> {
+        self.flow_of(of).filter(|flow| mac(self.flows[*flow].source) == source)
     }
 
     /// Whether an address is that of a node other than `host`.
-    pub(crate) fn is_of_another(&self, address: MacAddress, host: u32) -> bool {
-        let nodes = 0..self.roles.len() as u32;
-        address != mac(host) && nodes.map(mac).any(|node| node == address)
+    pub(crate) fn is_of_another(&self, address: MacAddress, host: NodeId) -> bool {
+        address != mac(host) && self.roles.ids().map(mac).any(|node| node == address)
     }
 
     /// The flow that a frame acknowledges.
-    pub(crate) fn acknowledged_flow(&self, of: &Conversation) -> Option<u32> {
+    pub(crate) fn acknowledged_flow(&self, of: &Conversation) -> Option<FlowId> {
         let back = Conversation {
             source: of.destination,
             destination: of.source,
@@ -256,7 +253,7 @@ fn check_scheme(scheme: &Config) -> Result<(), Unsupported> {
     Ok(())
 }
 
-fn ways(plan: &Plan) -> Vec<Way> {
+fn ways(plan: &Plan) -> IdVec<PortId, Way> {
     let way = |port: &qcnlab_sim::PortPlan| Way {
         name: port.name.clone(),
         from: port.from,
@@ -268,26 +265,26 @@ fn ways(plan: &Plan) -> Vec<Way> {
             overhead: port.overhead.get(),
         },
         recorded: port.recorded,
-        reverse: port.peer.unwrap_or(u32::MAX),
+        reverse: port.peer.unwrap_or(PortId::MAX),
     };
     plan.ports.iter().map(way).collect()
 }
 
-fn flows(plan: &Plan) -> Result<Vec<FlowEnds>, Unsupported> {
+fn flows(plan: &Plan) -> Result<IdVec<FlowId, FlowEnds>, Unsupported> {
     let most = usize::from(u16::MAX - FIRST_PORT) + 1;
     if plan.flows.len() > most {
         return Err(Unsupported::Flows { flows: plan.flows.len(), most });
     }
-    let mut rpids: HashMap<u32, u16> = HashMap::new();
-    let mut of_host: HashMap<u32, u16> = HashMap::new();
-    let mut all = Vec::new();
+    let mut rpids: HashMap<LimiterId, u16> = HashMap::new();
+    let mut of_host: HashMap<NodeId, u16> = HashMap::new();
+    let mut all = IdVec::new();
     for (index, flow) in (0u16..).zip(&plan.flows) {
         if flow.paths.len() > 1 {
             return Err(Unsupported::Paths { flow: flow.name.to_string() });
         }
         let path = &flow.paths[0];
-        let source = plan.ports[path[0] as usize].from;
-        let destination = plan.ports[path[path.len() - 1] as usize].to;
+        let source = plan.ports[path[0]].from;
+        let destination = plan.ports[path[path.len() - 1]].to;
         let rpid = *rpids.entry(flow.limiter).or_insert_with(|| {
             let next = of_host.entry(source).or_insert(0);
             *next = next.wrapping_add(1);
@@ -299,16 +296,16 @@ fn flows(plan: &Plan) -> Result<Vec<FlowEnds>, Unsupported> {
     Ok(all)
 }
 
-fn roles(plan: &Plan, flows: &[FlowEnds], ways: &[Way]) -> Result<Vec<Role>, Unsupported> {
-    let mut roles = vec![Role::Unused; plan.nodes.len()];
+fn roles(plan: &Plan, flows: &[FlowEnds], ways: &[Way]) -> Result<IdVec<NodeId, Role>, Unsupported> {
+    let mut roles = IdVec::for_each_of(&plan.nodes, Role::Unused);
     for way in ways {
-        roles[way.from as usize] = Role::Switch;
+        roles[way.from] = Role::Switch;
     }
     for flow in flows {
-        roles[flow.source as usize] = Role::Host;
-        roles[flow.destination as usize] = Role::Host;
+        roles[flow.source] = Role::Host;
+        roles[flow.destination] = Role::Host;
     }
-    let mut readers = flows.iter().filter_map(|flow| plan.nodes[flow.destination as usize].name.strip_suffix(READER));
+    let mut readers = flows.iter().filter_map(|flow| plan.nodes[flow.destination].name.strip_suffix(READER));
     if let Some(host) = readers.next() {
         return Err(Unsupported::ReceiveBuffer { host: host.to_owned() });
     }

@@ -5,8 +5,8 @@ use crate::port::Queued;
 use crate::shaper::{LimiterKind, ShapedClass, WantedRate};
 use qcnlab_schemes::driver::Limiter;
 use qcnlab_schemes::{Dice, Purpose, ReactionPoint};
-use qcnlab_sim::Plan;
-use qcnlab_units::{BitRate, Bytes, Instant};
+use qcnlab_sim::{FlowId, LimiterId, NodeId, Plan};
+use qcnlab_units::{BitRate, Bytes, IdVec, Instant};
 use std::collections::VecDeque;
 
 /// Octets that wait for a limiter without a limit of its own.
@@ -87,8 +87,8 @@ impl TokenBucket {
 #[derive(Debug)]
 pub(crate) struct HostLimiter {
     pub(crate) rpid: u16,
-    /// Its number in the plan.
-    pub(crate) number: u32,
+    /// Its id in the plan.
+    pub(crate) id: LimiterId,
     pub(crate) driver: Limiter,
     kind: LimiterKind,
     pub(crate) waiting: VecDeque<Queued>,
@@ -107,7 +107,7 @@ pub(crate) struct HostLimiter {
     /// Whether its frames carry a CN-TAG.
     pub(crate) cn_tag: bool,
     pub(crate) class: u8,
-    pub(crate) flows: Vec<u32>,
+    pub(crate) flows: Vec<FlowId>,
     /// The last frame that it let pass with another one waiting behind: its octets, and the rate then.
     before: Option<(Bytes, BitRate)>,
     /// When the last frame was put on the link, ps; 0 for none.
@@ -180,15 +180,14 @@ impl HostLimiter {
 pub(crate) fn limiters_of(
     plan: &Plan,
     layout: &Layout,
-    host: u32,
+    host: NodeId,
     kind: LimiterKind,
-) -> (Vec<HostLimiter>, Vec<Option<usize>>) {
-    let rate = layout.ways[layout.uplink(host) as usize].shape.rate;
+) -> (Vec<HostLimiter>, IdVec<FlowId, Option<usize>>) {
+    let rate = layout.ways[layout.uplink(host)].shape.rate;
     let mut limiters: Vec<HostLimiter> = Vec::new();
-    let mut limiter_of = vec![None; plan.flows.len()];
-    for (index, (flow, ends)) in
-        plan.flows.iter().zip(&layout.flows).enumerate().filter(|(_, (_, ends))| ends.source == host)
-    {
+    let mut limiter_of = IdVec::for_each_of(&plan.flows, None);
+    let flows = plan.flows.enumerate().zip(&layout.flows);
+    for ((index, flow), ends) in flows.filter(|(_, ends)| ends.source == host) {
         let known = limiters.iter().position(|limiter| limiter.rpid == ends.rpid);
         let position = known.unwrap_or_else(|| {
             let dice = Dice::new(plan.seed, plan.replication, &flow.name, Purpose::Reaction);
@@ -197,7 +196,7 @@ pub(crate) fn limiters_of(
             let most = flow.room.map_or(MOST_WAITING, Bytes::get).min(MOST_WAITING);
             limiters.push(HostLimiter {
                 rpid: ends.rpid,
-                number: flow.limiter,
+                id: flow.limiter,
                 burst: flow.burst.unwrap_or(rp.pacing().burst),
                 driver: Limiter::new(rp, flow.frame, flow.burst, flow.rate_step, dice, Instant::ZERO),
                 kind,
@@ -220,7 +219,7 @@ pub(crate) fn limiters_of(
             });
             limiters.len() - 1
         });
-        limiters[position].flows.push(index as u32);
+        limiters[position].flows.push(index);
         limiter_of[index] = Some(position);
     }
     (limiters, limiter_of)

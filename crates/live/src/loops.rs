@@ -16,6 +16,8 @@ use crate::sys::socket::{BATCH, Batch, PacketSocket, ROOM, interface_index};
 use crate::sys::tap::Tap;
 use crate::sys::time::monotonic_ns;
 use crate::view::{EVERY, View};
+use qcnlab_sim::{FlowId, PortId};
+use qcnlab_units::IdVec;
 use std::collections::HashMap;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -55,7 +57,7 @@ pub(crate) struct LoopEnd {
     pub(crate) records: Records,
     pub(crate) health: LoopHealth,
     /// Frames of each flow that it still held.
-    pub(crate) held: Vec<u64>,
+    pub(crate) held: IdVec<FlowId, u64>,
     /// Datagrams that applications received, and their octets.
     pub(crate) datagrams: (u64, u64),
     /// Frames that the stack dropped because the adapter did not take them.
@@ -68,18 +70,18 @@ pub(crate) struct LoopEnd {
 pub(crate) struct SwitchSocket {
     socket: PacketSocket,
     /// The interface of the way that leaves by it.
-    interfaces: Vec<i32>,
+    interfaces: IdVec<PortId, i32>,
     /// The way that comes in over an interface.
-    ways: HashMap<i32, u32>,
+    ways: HashMap<i32, PortId>,
 }
 
 impl SwitchSocket {
     /// Opens it; the calling thread is in the switches' namespace.
     pub(crate) fn open(layout: &Layout) -> Result<SwitchSocket, LiveError> {
-        let (mut interfaces, mut ways) = (vec![0; layout.ways.len()], HashMap::new());
-        for (way, of) in (0u32..).zip(&layout.ways).filter(|(_, of)| !layout.is_host(of.from)) {
+        let (mut interfaces, mut ways) = (IdVec::for_each_of(&layout.ways, 0), HashMap::new());
+        for (way, of) in layout.ways.enumerate().filter(|(_, of)| !layout.is_host(of.from)) {
             let index = interface_index(&interface(way))?;
-            interfaces[way as usize] = index;
+            interfaces[way] = index;
             ways.insert(index, of.reverse);
         }
         Ok(SwitchSocket { socket: PacketSocket::open(None)?, interfaces, ways })
@@ -126,7 +128,7 @@ pub(crate) fn run_switches(
         }
         while let Some(due) = switches.take_due(running.clock.read(0).ps()) {
             lateness.count(due.at, running.clock.read(0).ps());
-            if socket.socket.send(socket.interfaces[due.way as usize], &due.octets).is_err() {
+            if socket.socket.send(socket.interfaces[due.way], &due.octets).is_err() {
                 failures += 1;
             }
         }

@@ -6,7 +6,8 @@ use crate::netlink::{Links, VethEnd};
 use crate::sys::SysError;
 use crate::sys::namespace::Namespace;
 use crate::sys::tap::Tap;
-use qcnlab_sim::{FlowPlan, Plan, Traffic};
+use qcnlab_sim::{FlowPlan, NodeId, Plan, PortId, Traffic};
+use qcnlab_units::Id;
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -20,14 +21,14 @@ pub(crate) struct Spaces {
     /// That of all switches.
     pub(crate) switches: Namespace,
     /// Those of hosts, by node.
-    pub(crate) hosts: BTreeMap<u32, Namespace>,
+    pub(crate) hosts: BTreeMap<NodeId, Namespace>,
     /// The namespace that the process started in.
     pub(crate) outside: u64,
 }
 
 /// The name of a switch's interface for the way that leaves by it.
-pub(crate) fn interface(way: u32) -> String {
-    format!("p{way}")
+pub(crate) fn interface(way: PortId) -> String {
+    format!("p{}", way.number())
 }
 
 /// Builds the namespaces and links of a layout on a thread of its own.
@@ -57,7 +58,7 @@ fn build_here(layout: &Layout) -> Result<Spaces, LiveError> {
     assert_ours(outside)?;
     silence_stack();
     let links = Links::open()?;
-    for (way, of) in (0u32..).zip(&layout.ways) {
+    for (way, of) in layout.ways.enumerate() {
         // Each link once, from the end that is a switch's or else from the way with the lower number.
         let far_is_host = layout.is_host(of.to);
         if layout.is_host(of.from) || (!far_is_host && of.reverse < way) {
@@ -97,7 +98,7 @@ fn silence_stack() {
 }
 
 /// Makes the interfaces of a host ready; the calling thread is in its namespace.
-pub(crate) fn prepare_host(plan: &Plan, layout: &Layout, host: u32) -> Result<Tap, LiveError> {
+pub(crate) fn prepare_host(plan: &Plan, layout: &Layout, host: NodeId) -> Result<Tap, LiveError> {
     silence_stack();
     // The headers of frames have one length, and every connection starts alike.
     set("ipv4/tcp_timestamps", "0");

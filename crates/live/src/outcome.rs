@@ -12,8 +12,8 @@ use crate::shaper::{KernelLimit, LimiterKind, ShaperEnd};
 use crate::spacing::Spacing;
 use crate::streams::StreamEnd;
 use qcnlab_lab::Outcome;
-use qcnlab_sim::{Ending, Finished, FlowTally, Plan, Traffic};
-use qcnlab_units::{Bytes, Instant};
+use qcnlab_sim::{Ending, Finished, FlowId, FlowTally, NodeId, Plan, Traffic};
+use qcnlab_units::{Bytes, Id, IdVec, Instant};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ pub struct LiveRun {
     pub(crate) captured: Vec<CapturedFrame>,
     pub(crate) not_captured: u64,
     pub(crate) layout: Arc<Layout>,
-    pub(crate) nodes: Vec<String>,
+    pub(crate) nodes: IdVec<NodeId, String>,
     scale: u32,
     limiter: LimiterKind,
     /// Frames of each flow that were sent and neither delivered nor dropped nor held at the end.
@@ -119,7 +119,7 @@ fn defence_json(end: &DefenceEnd) -> Value {
 
 fn iperf_json(end: &IperfEnd) -> Value {
     json!({
-        "flow": end.flow,
+        "flow": end.flow.number(),
         "received_bytes": end.received,
         "seconds": end.seconds,
         "error": end.error,
@@ -141,13 +141,13 @@ pub(crate) struct Rest {
     captured: Vec<CapturedFrame>,
     not_captured: u64,
     layout: Arc<Layout>,
-    nodes: Vec<String>,
+    nodes: IdVec<NodeId, String>,
     unaccounted: i64,
 }
 
 /// What a thread of a session gave.
 pub(crate) enum PartEnd {
-    Loop(u32, LoopEnd),
+    Loop(Option<NodeId>, LoopEnd),
     Sender(StreamEnd, Records),
     Receiver(Vec<StreamEnd>),
     IperfClient,
@@ -172,8 +172,8 @@ pub(crate) fn put_together(
             PartEnd::Loop(node, end) => {
                 held += end.held.iter().sum::<u64>();
                 stack_drops += end.stack_drops;
-                if node != u32::MAX {
-                    let name = &plan.nodes[node as usize].name;
+                if let Some(host) = node {
+                    let name = &plan.nodes[host].name;
                     datagrams.push((name.clone(), end.datagrams.0, end.datagrams.1));
                     shapers.extend(end.shaper.map(|end| (name.clone(), end)));
                 }
@@ -196,7 +196,7 @@ pub(crate) fn put_together(
     let set_point = plan.scheme.set_point().unwrap_or(Bytes::new(33_000));
     let us = |octets: Bytes| fastest.time_for_rounded_up(octets).seconds() * 1e6;
     let scales = Scales { frame_us: us(longest), set_point_us: us(set_point), gap: longest_gap(fastest) };
-    let tally = |(flow, count): (usize, &crate::record::FlowCount)| {
+    let tally = |(flow, count): (FlowId, &crate::record::FlowCount)| {
         let planned = &plan.flows[flow];
         let total = planned.traffic.total().map(Bytes::get);
         let mut tally = FlowTally {
@@ -213,7 +213,7 @@ pub(crate) fn put_together(
         };
         if let Traffic::Tcp { .. } = planned.traffic {
             let mut tcp = qcnlab_sim::TcpTally::default();
-            for stream in streams.iter().filter(|stream| stream.flow as usize == flow) {
+            for stream in streams.iter().filter(|stream| stream.flow == flow) {
                 tcp.in_order_bytes += stream.tally.in_order_bytes;
                 tcp.segments += stream.tally.segments;
                 tcp.retransmitted += stream.tally.retransmitted;
@@ -225,7 +225,7 @@ pub(crate) fn put_together(
         }
         tally
     };
-    let flows: Vec<FlowTally> = merged.flows.iter().enumerate().map(tally).collect();
+    let flows: IdVec<FlowId, FlowTally> = merged.flows.enumerate().map(tally).collect();
     let counters = merged.counters;
     let accounted = counters.frames_delivered + counters.frames_dropped + held;
     let unaccounted = counters.frames_sent as i64 - accounted as i64;

@@ -6,6 +6,7 @@
 
 use crate::spacing::Spaced;
 use qcnlab_schemes::driver::{ClassPause, EndedPause};
+use qcnlab_sim::{FlowId, PortId};
 use qcnlab_units::{BitRate, Bytes};
 use std::collections::VecDeque;
 
@@ -22,9 +23,9 @@ pub(crate) struct Queued {
     /// Whether it carries a signal.
     pub(crate) is_signal: bool,
     /// The flow that it is data of.
-    pub(crate) flow: Option<u32>,
+    pub(crate) flow: Option<FlowId>,
     /// The input of the node that counts it.
-    pub(crate) input: Option<u16>,
+    pub(crate) input: Option<PortId>,
     /// When it came, ps.
     pub(crate) arrived: u64,
     /// The limiter that it left, and how far behind the frame before.

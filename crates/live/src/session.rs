@@ -16,8 +16,8 @@ use crate::threads::Session;
 use crate::view::View;
 use qcnlab_lab::{Control, port_defences, run_elsewhere};
 use qcnlab_scenario::{PortDefence, Scenario};
-use qcnlab_sim::{Finished, Plan};
-use qcnlab_units::Instant;
+use qcnlab_sim::{Finished, NodeId, Plan, PortId};
+use qcnlab_units::{IdVec, Instant};
 use std::net::Ipv4Addr;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
@@ -119,9 +119,9 @@ pub fn run(scenario: &Scenario, options: &LiveOptions, control: &Control) -> Res
 /// Lays a plan out, or refuses it: nothing is built yet. Also returns the host that was taken over.
 fn prepare(
     plan: &Plan,
-    defences: Vec<Option<PortDefence>>,
+    defences: IdVec<PortId, Option<PortDefence>>,
     options: &LiveOptions,
-) -> Result<(Layout, Option<(u32, u64)>), LiveError> {
+) -> Result<(Layout, Option<(NodeId, u64)>), LiveError> {
     let fastest = plan.ports.iter().map(|port| port.rate.get()).max().unwrap_or(0) / 1_000_000;
     if fastest > FASTEST {
         let enough = u32::try_from(u64::from(options.scale) * fastest / 100).unwrap_or(u32::MAX);
@@ -146,7 +146,7 @@ fn prepare(
 
 fn run_plan(
     plan: &Plan,
-    defences: Vec<Option<PortDefence>>,
+    defences: IdVec<PortId, Option<PortDefence>>,
     options: &LiveOptions,
     control: &Control,
     standing: Option<(&str, &OnceLock<Standing>)>,
@@ -189,11 +189,11 @@ fn run_plan(
 }
 
 /// The host with a name.
-fn host_named(plan: &Plan, layout: &Layout, name: &str) -> Result<u32, LiveError> {
-    let host = layout.hosts().find(|host| plan.nodes[*host as usize].name == name);
+fn host_named(plan: &Plan, layout: &Layout, name: &str) -> Result<NodeId, LiveError> {
+    let host = layout.hosts().find(|host| plan.nodes[*host].name == name);
     host.ok_or_else(|| LiveError::NoSuchHost {
         name: name.to_owned(),
-        hosts: layout.hosts().map(|host| plan.nodes[host as usize].name.as_str()).collect::<Vec<_>>().join(", "),
+        hosts: layout.hosts().map(|host| plan.nodes[host].name.as_str()).collect::<Vec<_>>().join(", "),
     })
 }
 
@@ -206,7 +206,7 @@ fn name_all(
     to: &OnceLock<Standing>,
 ) -> Result<Names, LiveError> {
     let hosts: Vec<(String, Ipv4Addr)> =
-        layout.hosts().map(|host| (format!("{prefix}{}", plan.nodes[host as usize].name), ip(host).into())).collect();
+        layout.hosts().map(|host| (format!("{prefix}{}", plan.nodes[host].name), ip(host).into())).collect();
     let switches = format!("{prefix}switches");
     let names = hosts.iter().map(|(name, _)| name.as_str()).zip(spaces.hosts.values());
     let named = Names::give(names.chain([(switches.as_str(), &spaces.switches)]))?;

@@ -4,6 +4,7 @@ use crate::head::Head;
 use crate::layout::mac;
 use qcnlab_schemes as schemes;
 use qcnlab_schemes::{CpId, Signal};
+use qcnlab_sim::NodeId;
 use qcnlab_units::Bytes;
 use qcnlab_wire::{
     Cnm, Codec, Cpid, EtherType, Frame, MacAddress, Payload, QuantizedFb, QueueReport, QueueUnits, SchemeBody,
@@ -14,7 +15,7 @@ use qcnlab_wire::{
 /// `bridge` is the congestion point's node.
 pub(crate) fn frame_of(
     signal: Signal,
-    bridge: u32,
+    bridge: NodeId,
     priority: u8,
     head: &Head,
     octets: &[u8],
@@ -105,11 +106,12 @@ pub(crate) fn read(octets: &[u8]) -> Result<Heard, String> {
 mod tests {
     use super::*;
     use crate::head::with_tags;
+    use qcnlab_units::Id;
     use qcnlab_wire::CnTag;
 
     fn sampled() -> Vec<u8> {
-        let mut plain = mac(2).0.to_vec();
-        plain.extend(mac(0).0);
+        let mut plain = mac(NodeId::new(2)).0.to_vec();
+        plain.extend(mac(NodeId::new(0)).0);
         plain.extend([0x08, 0x00]);
         plain.extend(0..100);
         with_tags(&plain, VlanTag { priority: 3, drop_eligible: false, vlan: 1 }, Some(CnTag { rpid: 7 }))
@@ -121,13 +123,14 @@ mod tests {
         let octets = sampled();
         let head = Head::read(&octets).expect("it is whole");
         let said = schemes::Cnm { cp: CpId(4), quantized_fb: 63, q_offset: -27_020, q_delta: 640 };
-        let (frame, carried) = frame_of(Signal::Cnm(said), 1, 6, &head, &octets).expect("a CNM has a frame");
+        let (frame, carried) =
+            frame_of(Signal::Cnm(said), NodeId::new(1), 6, &head, &octets).expect("a CNM has a frame");
         let heard = read(&frame).expect("a CNM");
         let expected = Signal::Cnm(schemes::Cnm { q_offset: -27_008, ..said });
         assert_eq!((heard.signal, carried), (expected, expected));
-        assert_eq!((heard.rpid, heard.destination), (Some(7), Some(mac(2))));
+        assert_eq!((heard.rpid, heard.destination), (Some(7), Some(mac(NodeId::new(2)))));
         // To the source of the sampled frame, from the bridge, at priority 6; 24 octets and 64 of the frame behind tags.
-        assert_eq!((&frame[..6], &frame[6..12]), (&mac(0).0[..], &mac(1).0[..]));
+        assert_eq!((&frame[..6], &frame[6..12]), (&mac(NodeId::new(0)).0[..], &mac(NodeId::new(1)).0[..]));
         assert_eq!((frame.len(), frame[14] >> 5), (12 + 4 + 4 + 2 + 24 + 64, 6));
         assert_eq!(frame[46..50], octets[20..24], "the sampled frame from its EtherType on");
     }
@@ -138,7 +141,7 @@ mod tests {
         let head = Head::read(&octets).expect("it is whole");
         let said =
             Signal::QueueLen(schemes::QueueLen { cp: CpId(1), len: Bytes::new(5000), arrived: Bytes::new(1000) });
-        let (frame, _) = frame_of(said, 1, 6, &head, &octets).expect("a report has a frame");
+        let (frame, _) = frame_of(said, NodeId::new(1), 6, &head, &octets).expect("a report has a frame");
         let heard = read(&frame).expect("a report");
         assert_eq!((heard.signal, heard.rpid), (said, Some(7)));
     }

@@ -4,15 +4,15 @@
 //! kernel says of the connection is sampled as the rates are.
 
 use crate::clock::Clock;
-use crate::layout::{Layout, TCP_PORT, ip};
+use crate::layout::{FlowEnds, Layout, TCP_PORT, ip};
 use crate::record::Records;
 use crate::shaper::{LimiterKind, mark_of};
 use crate::sys::SysError;
 use crate::sys::scheduling::ask_for_best;
 use crate::sys::socket::{TcpState, clamp_window, connect_from, set_congestion_control, set_receive_buffer, tcp_state};
 use qcnlab_sim::tcp::Flavour;
-use qcnlab_sim::{Plan, TcpTally, Traffic};
-use qcnlab_units::{Bytes, Instant, Span};
+use qcnlab_sim::{FlowId, NodeId, Plan, TcpTally, Traffic};
+use qcnlab_units::{Bytes, Id, Instant, Span};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::AsFd;
@@ -39,10 +39,10 @@ pub(crate) fn pattern() -> Vec<u8> {
 }
 
 /// What one end of a stream came to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamEnd {
     /// The flow, by its index in the plan.
-    pub flow: u32,
+    pub flow: FlowId,
     /// Octets written or read.
     pub octets: u64,
     /// Octets that are not what was sent. Must be 0.
@@ -51,6 +51,13 @@ pub struct StreamEnd {
     pub finished: Option<u64>,
     /// What the sender's stack counted.
     pub tally: TcpTally,
+}
+
+impl StreamEnd {
+    /// One that nothing has passed.
+    pub(crate) fn new(flow: FlowId) -> StreamEnd {
+        StreamEnd { flow, octets: 0, wrong: 0, finished: None, tally: TcpTally::default() }
+    }
 }
 
 /// What all threads of streams need.
@@ -85,11 +92,11 @@ impl Streaming<'_> {
     }
 
     /// Sends the stream of a flow until the run or the stream is over; the calling thread is in the sender's namespace.
-    pub(crate) fn send(&self, flow: u32) -> Result<(StreamEnd, Records), SysError> {
-        let planned = &self.plan.flows[flow as usize];
-        let ends = &self.layout.flows[flow as usize];
+    pub(crate) fn send(&self, flow: FlowId) -> Result<(StreamEnd, Records), SysError> {
+        let planned = &self.plan.flows[flow];
+        let ends = &self.layout.flows[flow];
         let mut records = Records::new(self.plan.record.bin.ps(), self.plan.flows.len());
-        let mut end = StreamEnd { flow, ..StreamEnd::default() };
+        let mut end = StreamEnd::new(flow);
         let Traffic::Tcp { config, total } = &planned.traffic else { return Ok((end, records)) };
         // A flow with an end has its connection when it starts, so that its completion time is that of its octets.
         let ahead = if total.is_some() { AHEAD } else { Span::ZERO };
@@ -161,7 +168,7 @@ impl Streaming<'_> {
     }
 
     /// Accepts the streams of a host and reads them; the calling thread is in its namespace.
-    pub(crate) fn receive(&self, host: u32) -> Result<Vec<StreamEnd>, SysError> {
+    pub(crate) fn receive(&self, host: NodeId) -> Result<Vec<StreamEnd>, SysError> {
         let at = SocketAddrV4::new(ip(host).into(), TCP_PORT);
         let listening = TcpListener::bind(at).and_then(|listener| {
             listener.set_nonblocking(true)?;
@@ -176,10 +183,12 @@ impl Streaming<'_> {
             while !self.over() {
                 match listener.accept() {
                     Ok((stream, from)) => {
-                        let _ = clamp_window(stream.as_fd(), window);
-                        let flow = self.layout.flows.iter().position(|flow| {
+                        let is = |flow: &FlowEnds| {
                             flow.tcp && flow.port == from.port() && std::net::IpAddr::from(ip(flow.source)) == from.ip()
-                        });
+                        };
+                        // What is no flow's is closed.
+                        let Some(flow) = self.layout.flows.find_id(is) else { continue };
+                        let _ = clamp_window(stream.as_fd(), window);
                         let pattern = &pattern;
                         readers.push(scope.spawn(move || self.read(stream, flow, pattern)));
                     }
@@ -191,7 +200,7 @@ impl Streaming<'_> {
     }
 
     /// The window that receivers of a host offer: the largest of its flows.
-    fn window_to(&self, host: u32) -> u32 {
+    fn window_to(&self, host: NodeId) -> u32 {
         let flows = self.plan.flows.iter().zip(&self.layout.flows).filter(|(_, ends)| ends.destination == host);
         let windows = flows.filter_map(|(flow, _)| match &flow.traffic {
             Traffic::Tcp { config, .. } => Some(config.max_window.get()),
@@ -200,18 +209,18 @@ impl Streaming<'_> {
         u32::try_from(windows.max().unwrap_or(65_536)).unwrap_or(u32::MAX)
     }
 
-    fn read(&self, mut stream: TcpStream, flow: Option<usize>, pattern: &[u8]) -> Option<StreamEnd> {
+    fn read(&self, mut stream: TcpStream, flow: FlowId, pattern: &[u8]) -> Option<StreamEnd> {
         // A thread does not inherit real-time scheduling.
         if self.real_time {
             ask_for_best(APPLICATION_PRIORITY);
         }
         stream.set_nonblocking(false).ok()?;
         stream.set_read_timeout(Some(POLL)).ok()?;
-        let total = flow.and_then(|flow| match &self.plan.flows[flow].traffic {
+        let total = match &self.plan.flows[flow].traffic {
             Traffic::Tcp { total, .. } => total.map(Bytes::get),
             _ => None,
-        });
-        let mut end = StreamEnd { flow: flow.unwrap_or(0) as u32, ..StreamEnd::default() };
+        };
+        let mut end = StreamEnd::new(flow);
         let mut room = vec![0; 65_536.min(PATTERN)];
         loop {
             match stream.read(&mut room) {
@@ -237,15 +246,15 @@ impl Streaming<'_> {
             }
         }
         end.tally.in_order_bytes = end.octets;
-        flow.map(|_| end)
+        Some(end)
     }
 }
 
-fn sample(records: &mut Records, now: Instant, flow: u32, stream: &TcpStream) {
+fn sample(records: &mut Records, now: Instant, flow: FlowId, stream: &TcpStream) {
     let Some(TcpState { window, unacknowledged, segment, .. }) = tcp_state(stream.as_fd()) else { return };
     let rows = &mut records.windows;
     rows.time.push(now.ps());
-    rows.flow.push(flow);
+    rows.flow.push(flow.number());
     rows.window.push(u64::from(window) * u64::from(segment));
     rows.flight.push(u64::from(unacknowledged) * u64::from(segment));
 }

@@ -22,7 +22,8 @@ use crate::sys::scheduling::{SchedulingClass, ask_for_best, last_cpu, stay_on};
 use crate::sys::time::monotonic_ns;
 use crate::view::View;
 use qcnlab_lab::{Control, RunError};
-use qcnlab_sim::{Feedback, Plan, Traffic};
+use qcnlab_sim::{Feedback, FlowId, NodeId, Plan, Traffic};
+use qcnlab_units::Id;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
@@ -94,7 +95,7 @@ pub(crate) struct Session<'a> {
     cpu: Option<usize>,
     real_time: bool,
     /// The host that was taken over, and the seed of its frames.
-    intruder: Option<(u32, u64)>,
+    intruder: Option<(NodeId, u64)>,
 }
 
 impl<'a> Session<'a> {
@@ -104,7 +105,7 @@ impl<'a> Session<'a> {
         layout: &Arc<Layout>,
         spaces: Spaces,
         options: &LiveOptions,
-        intruder: Option<(u32, u64)>,
+        intruder: Option<(NodeId, u64)>,
         control: &'a Control,
         view: Option<&'a View>,
     ) -> Session<'a> {
@@ -186,10 +187,11 @@ impl<'a> Session<'a> {
     fn name(&self, part: Part) -> String {
         match part {
             Part::Switches => "switches".to_owned(),
-            Part::Adapter(host) => format!("host {}", self.plan.nodes[host as usize].name),
-            Part::Sender(flow) | Part::Receiver(flow) => format!("stream {flow}"),
-            Part::IperfClient(flow) | Part::IperfServer(flow) => format!("iperf3 {flow}"),
-            Part::Intruder(host) => format!("intruder {host}"),
+            Part::Adapter(host) => format!("host {}", self.plan.nodes[host].name),
+            Part::Sender(flow) => format!("stream {}", flow.number()),
+            Part::Receiver(host) => format!("streams to {}", self.plan.nodes[host].name),
+            Part::IperfClient(flow) | Part::IperfServer(flow) => format!("iperf3 {}", flow.number()),
+            Part::Intruder(host) => format!("intruder {}", self.plan.nodes[host].name),
         }
     }
 
@@ -215,7 +217,7 @@ impl<'a> Session<'a> {
                 let (points, controlled) = (points(plan, layout), controlled_classes(plan));
                 let switches = Switches::new(plan, Arc::clone(layout), points, controlled, signal_class, self.capture);
                 let end = run_switches(switches, &socket, class, running(clock), &self.control.done_ps);
-                Ok(PartEnd::Loop(u32::MAX, end))
+                Ok(PartEnd::Loop(None, end))
             }
             Part::Adapter(host) => {
                 let ready = enter(&spaces.hosts[&host]).and_then(|()| {
@@ -232,19 +234,19 @@ impl<'a> Session<'a> {
                 });
                 let ((adapter, sockets, datagrams), clock) = self.begin(ready)?;
                 let class = self.schedule(LOOP_PRIORITY);
-                let name = &plan.nodes[host as usize].name;
-                Ok(PartEnd::Loop(host, run_adapter(name, adapter, datagrams, sockets, class, running(clock))))
+                let name = &plan.nodes[host].name;
+                Ok(PartEnd::Loop(Some(host), run_adapter(name, adapter, datagrams, sockets, class, running(clock))))
             }
             Part::Sender(flow) => {
-                let ready = enter(&spaces.hosts[&layout.flows[flow as usize].source]);
+                let ready = enter(&spaces.hosts[&layout.flows[flow].source]);
                 let ((), clock) = self.begin(ready)?;
                 self.schedule(APPLICATION_PRIORITY);
                 let sent = streaming(clock).send(flow);
-                let source = layout.flows[flow as usize].source;
+                let source = layout.flows[flow].source;
                 if sent.is_err() && self.intruder.is_some_and(|(host, _)| host == source) {
                     // A host that was taken over pauses its own link, so that it may find no way to connect.
                     let records = Records::new(plan.record.bin.ps(), plan.flows.len());
-                    return Ok(PartEnd::Sender(StreamEnd { flow, ..StreamEnd::default() }, records));
+                    return Ok(PartEnd::Sender(StreamEnd::new(flow), records));
                 }
                 let (end, records) = sent?;
                 Ok(PartEnd::Sender(end, records))
@@ -256,13 +258,13 @@ impl<'a> Session<'a> {
                 Ok(PartEnd::Receiver(streaming(clock).receive(host)?))
             }
             Part::IperfServer(flow) => {
-                let ready = enter(&spaces.hosts[&layout.flows[flow as usize].destination]);
+                let ready = enter(&spaces.hosts[&layout.flows[flow].destination]);
                 let ((), clock) = self.begin(ready)?;
                 self.schedule(APPLICATION_PRIORITY);
                 Ok(PartEnd::IperfServer(streaming(clock).serve_iperf(flow)?))
             }
             Part::IperfClient(flow) => {
-                let ends = &layout.flows[flow as usize];
+                let ends = &layout.flows[flow];
                 let ready = enter(&spaces.hosts[&ends.destination]);
                 let ((), clock) = self.begin(ready)?;
                 self.schedule(APPLICATION_PRIORITY);
@@ -275,7 +277,7 @@ impl<'a> Session<'a> {
                 Ok(PartEnd::IperfClient)
             }
             Part::Intruder(host) => {
-                let way = layout.ways[layout.uplink(host) as usize].reverse;
+                let way = layout.ways[layout.uplink(host)].reverse;
                 let ready = enter(&spaces.hosts[&host])
                     .and_then(|()| Ok(Cable::open(WIRE)?))
                     .and_then(|wire| enter(&spaces.switches).map(|()| wire))
@@ -293,27 +295,27 @@ impl<'a> Session<'a> {
 #[derive(Clone, Copy, Debug)]
 enum Part {
     Switches,
-    Adapter(u32),
-    Sender(u32),
-    Receiver(u32),
-    IperfClient(u32),
-    IperfServer(u32),
-    Intruder(u32),
+    Adapter(NodeId),
+    Sender(FlowId),
+    Receiver(NodeId),
+    IperfClient(FlowId),
+    IperfServer(FlowId),
+    Intruder(NodeId),
 }
 
 /// Which threads a run has: a loop for the switches and one for each adapter, and those of the applications.
-fn parts_of(plan: &Plan, layout: &Layout, traffic: TrafficSource, intruder: Option<u32>) -> Vec<Part> {
+fn parts_of(plan: &Plan, layout: &Layout, traffic: TrafficSource, intruder: Option<NodeId>) -> Vec<Part> {
     let mut parts = vec![Part::Switches];
     parts.extend(layout.hosts().map(Part::Adapter));
     match traffic {
         TrafficSource::Own => {
-            let streams = (0u32..).zip(&plan.flows).filter(|(_, flow)| matches!(flow.traffic, Traffic::Tcp { .. }));
+            let streams = plan.flows.enumerate().filter(|(_, flow)| matches!(flow.traffic, Traffic::Tcp { .. }));
             parts.extend(streams.map(|(flow, _)| Part::Sender(flow)));
-            let receives = |host: &u32| layout.flows.iter().any(|flow| flow.tcp && flow.destination == *host);
+            let receives = |host: &NodeId| layout.flows.iter().any(|flow| flow.tcp && flow.destination == *host);
             parts.extend(layout.hosts().filter(receives).map(Part::Receiver));
         }
         TrafficSource::Iperf3 => {
-            let flows = 0..plan.flows.len() as u32;
+            let flows = plan.flows.ids();
             parts.extend(flows.flat_map(|flow| [Part::IperfServer(flow), Part::IperfClient(flow)]));
         }
         TrafficSource::None => {}
@@ -341,10 +343,10 @@ fn collect(
 }
 
 /// Has the kernel's shaper pace what the stack of a host sends; the calling thread is in its namespace.
-fn shaper_of(adapter: &Adapter, host: u32) -> Result<KernelShaper, LiveError> {
+fn shaper_of(adapter: &Adapter, host: NodeId) -> Result<KernelShaper, LiveError> {
     let shape = || {
         Links::open()?.send_single_segments(STACK)?;
-        KernelShaper::open(STACK, host, adapter.shaped_line_rate(), adapter.shaped_classes())
+        KernelShaper::open(STACK, host.number(), adapter.shaped_line_rate(), adapter.shaped_classes())
     };
     shape().map_err(LiveError::NoHtb)
 }

@@ -1,7 +1,8 @@
 //! What a network shows of itself while it stands: counters that loops write and anybody may read.
 
 use crate::layout::Layout;
-use qcnlab_sim::Plan;
+use qcnlab_sim::{LimiterId, Plan, PortId};
+use qcnlab_units::IdVec;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -52,11 +53,10 @@ pub(crate) struct LimiterView {
 #[derive(Debug)]
 pub struct View {
     /// For each way of the layout; of those that leave hosts nothing is shown.
-    pub(crate) ports: Vec<PortView>,
-    /// By the limiter's number in the plan.
-    pub(crate) limiters: Vec<LimiterView>,
-    port_names: Vec<Option<String>>,
-    limiter_names: Vec<String>,
+    pub(crate) ports: IdVec<PortId, PortView>,
+    pub(crate) limiters: IdVec<LimiterId, LimiterView>,
+    port_names: IdVec<PortId, Option<String>>,
+    limiter_names: IdVec<LimiterId, String>,
     /// Since the start, ps.
     pub(crate) at: Shown,
 }
@@ -64,18 +64,17 @@ pub struct View {
 impl View {
     pub(crate) fn new(plan: &Plan, layout: &Layout) -> View {
         let name = |way: &crate::layout::Way| (!layout.is_host(way.from)).then(|| way.name.clone());
-        let limiters = plan.flows.iter().map(|flow| flow.limiter as usize + 1).max().unwrap_or(0);
-        let mut limiter_names = vec![String::new(); limiters];
+        let mut limiter_names: IdVec<LimiterId, String> = IdVec::new();
         for (flow, ends) in plan.flows.iter().zip(&layout.flows) {
-            let host = &plan.nodes[ends.source as usize].name;
-            let of = &mut limiter_names[flow.limiter as usize];
+            let host = &plan.nodes[ends.source].name;
+            let of = limiter_names.get_or_grow(flow.limiter);
             if of.is_empty() {
                 *of = format!("{host}, RPID {}", ends.rpid);
             }
         }
         View {
             ports: layout.ways.iter().map(|_| PortView::default()).collect(),
-            limiters: (0..limiters).map(|_| LimiterView::default()).collect(),
+            limiters: limiter_names.iter().map(|_| LimiterView::default()).collect(),
             port_names: layout.ways.iter().map(name).collect(),
             limiter_names,
             at: Shown::default(),

@@ -12,7 +12,8 @@ use qcnlab_live::{
 };
 use qcnlab_scenario::Scenario;
 use qcnlab_schemes::Signal;
-use qcnlab_sim::{Counters, FlowTally, Trace};
+use qcnlab_sim::{Counters, FlowId, FlowTally, Trace};
+use qcnlab_units::Id;
 use qcnlab_wire::{Codec, Frame, MacAddress, Payload, Tlv};
 use star::STAR;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -252,7 +253,7 @@ size = "4 MB"
 "#;
     let run = live(&star_with(traffic, "").replace("150 KB", "45 KB"), &LiveOptions::default());
     let (_, counters, flows) = trace(&run);
-    let received: Vec<(u32, u64, u64)> = run
+    let received: Vec<(FlowId, u64, u64)> = run
         .streams
         .iter()
         .filter(|stream| stream.tally.segments == 0)
@@ -260,7 +261,7 @@ size = "4 MB"
         .collect();
     assert_eq!(received.len(), 2, "{:?}", run.streams);
     assert!(received.iter().all(|(_, octets, wrong)| *octets > 100_000 && *wrong == 0), "{received:?}");
-    let whole = received.iter().find(|(flow, ..)| *flow == 1).expect("the second stream");
+    let whole = received.iter().find(|(flow, ..)| *flow == FlowId::new(1)).expect("the second stream");
     assert_eq!(whole.1, 4_000_000);
     assert!(flows[1].finished < qcnlab_units::Instant::NEVER, "{flows:?}");
     assert!(counters.acks_heard > 100, "{counters:?}");
@@ -340,7 +341,7 @@ size = "1500 KB"
     let options = LiveOptions { limiter: LimiterKind::Htb, ..LiveOptions::default() };
     let run = live(&star_with(traffic, hotspot), &options);
     let received: Vec<(u64, u64)> = [0, 1]
-        .map(|flow| run.streams.iter().find(|end| end.flow == flow && end.tally.segments == 0))
+        .map(|flow| run.streams.iter().find(|end| end.flow == FlowId::new(flow) && end.tally.segments == 0))
         .map(|end| end.expect("the stream was read"))
         .map(|end| (end.octets, end.wrong))
         .to_vec();
@@ -496,7 +497,7 @@ fn hostile_frames_at_full_rate_stop_nobody_else() {
         run.refused.by_name().iter().filter(|(_, count)| *count == 0).map(|(name, _)| *name).collect();
     assert!(silent.is_empty(), "not counted: {silent:?} of {:?}", run.refused);
     for flow in 0..2 {
-        let read = run.streams.iter().find(|stream| stream.flow == flow && stream.tally.segments == 0);
+        let read = run.streams.iter().find(|stream| stream.flow == FlowId::new(flow) && stream.tally.segments == 0);
         let read = read.expect("the stream was read");
         assert!(read.octets > 50_000 && read.wrong == 0, "{read:?}");
     }

@@ -7,8 +7,8 @@ use super::network::network;
 use super::types::Scenario;
 use qcnlab_network::topology::{Network, NodeId};
 use qcnlab_schemes::params::Variants;
-use qcnlab_sim::WaitDelays;
-use qcnlab_units::{Bytes, Name, Names, Span};
+use qcnlab_sim::{FlowId, WaitDelays};
+use qcnlab_units::{Bytes, Id, Name, Names, Span};
 use std::collections::HashMap;
 
 /// One flow of a scenario's traffic.
@@ -33,7 +33,7 @@ pub struct FlowSpec {
     pub class: Option<u8>,
     /// Positions of the flows that it waits for. Where there are any, `start` is how long after they have completed it
     /// starts.
-    pub after: Box<[u32]>,
+    pub after: Box<[FlowId]>,
     /// How long after these it may start, where that is not at once.
     pub delays: Option<Box<WaitDelays>>,
 }
@@ -92,7 +92,7 @@ pub(super) fn flows(scenario: &Scenario, network: &Network, draw: Draw) -> Resul
                 start: pair.start,
                 size: pair.size,
                 class: pair.class,
-                after: pair.after.into_iter().map(|before| (first + before) as u32).collect(),
+                after: pair.after.into_iter().map(|before| FlowId::at(first + before)).collect(),
                 delays: pair.delays,
             });
         }

@@ -7,7 +7,7 @@ use super::thresholds::named;
 use super::types::Scenario;
 use qcnlab_network::topology::{NodeId, PortId};
 use qcnlab_sim::{PausePlan, PauseRule};
-use qcnlab_units::{BitRate, Bytes, Id, Span};
+use qcnlab_units::{BitRate, Bytes, Span};
 use std::collections::BTreeMap;
 
 /// What a node keeps for one group of a link.
@@ -48,7 +48,7 @@ impl ResolvedScenario {
                 .map_or(Kept::Nothing, |memory| Kept::Octets(part(memory, plan.scope, site.used).saturating_sub(high))),
             PauseRule::Threshold { .. } => Kept::Nothing,
             PauseRule::Dynamic { .. } => {
-                let input = shared.and_then(|shared| shared.inputs.iter().find(|input| input.port == port.number()));
+                let input = shared.and_then(|shared| shared.inputs.iter().find(|input| input.port == port));
                 let pool = shared.and_then(|shared| shared.headroom_pool);
                 match (input.map(|input| input.headroom), pool) {
                     (Some(headroom), Some(pool)) => Kept::OfPool(headroom, pool),

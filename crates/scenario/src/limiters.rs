@@ -3,18 +3,20 @@
 use super::resolved::ResolvedScenario;
 use super::types::Scenario;
 use qcnlab_network::topology::NodeId;
+use qcnlab_sim::{FlowId, LimiterId};
+use qcnlab_units::{Id, IdVec};
 use std::collections::HashMap;
 
 /// The limiter of each flow.
-pub fn limiters(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<u32> {
+pub fn limiters(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<LimiterId> {
     let mut limiters = Limiters::default();
     (0..resolved.flows.len()).map(|flow| limiters.next(scenario, resolved, flow)).collect()
 }
 
 /// For each flow the limiter that hears a message without CN-TAG: the first of its host and priority. `None` where the
 /// host has no reaction points for it.
-pub fn untagged_limiters(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<Option<u32>> {
-    let mut first: HashMap<(NodeId, u8), u32> = HashMap::new();
+pub fn untagged_limiters(scenario: &Scenario, resolved: &ResolvedScenario) -> IdVec<FlowId, Option<LimiterId>> {
+    let mut first: HashMap<(NodeId, u8), LimiterId> = HashMap::new();
     let limiters = limiters(scenario, resolved);
     let each = resolved.flows.iter().zip(&limiters).enumerate().map(|(number, (flow, limiter))| {
         let of = (flow.source_index, resolved.class(scenario, flow));
@@ -30,11 +32,11 @@ pub fn untagged_limiters(scenario: &Scenario, resolved: &ResolvedScenario) -> Ve
 struct Limiters {
     /// Flows of each host, and in a domain of each priority, so far.
     flows: HashMap<(NodeId, u8), u32>,
-    numbers: HashMap<(NodeId, u8, u32), u32>,
+    ids: HashMap<(NodeId, u8, u32), LimiterId>,
 }
 
 impl Limiters {
-    fn next(&mut self, scenario: &Scenario, resolved: &ResolvedScenario, number: usize) -> u32 {
+    fn next(&mut self, scenario: &Scenario, resolved: &ResolvedScenario, number: usize) -> LimiterId {
         let spec = &resolved.flows[number];
         let host = spec.source_index;
         let class = if resolved.domain.is_some() { resolved.class(scenario, spec) } else { 0 };
@@ -44,7 +46,7 @@ impl Limiters {
             resolved.domain.is_some() && resolved.reacts(scenario, number) && !resolved.cn_tagged(scenario, number);
         let slot = if alike { 0 } else { most.map_or(*flow, |most| *flow % most) };
         *flow += 1;
-        let fresh = self.numbers.len() as u32;
-        *self.numbers.entry((host, class, slot)).or_insert(fresh)
+        let fresh = LimiterId::at(self.ids.len());
+        *self.ids.entry((host, class, slot)).or_insert(fresh)
     }
 }

@@ -65,7 +65,7 @@ pub struct ResolvedScenario {
     /// For each node the index of its table in `[[shared_buffer]]`.
     shared: IdVec<NodeId, Option<usize>>,
     /// The shared buffer of each node that has one.
-    pub shared_buffers: IdVec<NodeId, Option<SharedBufferPlan>>,
+    pub shared_buffers: IdVec<NodeId, Option<SharedBufferPlan<PortId>>>,
     /// Octets that a turn of each class adds, for each switch whose classes take turns.
     pub quanta: IdVec<NodeId, Option<[Bytes; 8]>>,
     /// The watchdog of each switch that has one.
@@ -181,7 +181,7 @@ impl ResolvedScenario {
     }
 
     /// The shared buffer of each node that has one.
-    fn sharing(&self, scenario: &Scenario) -> Result<IdVec<NodeId, Option<SharedBufferPlan>>, LocatedFault> {
+    fn sharing(&self, scenario: &Scenario) -> Result<IdVec<NodeId, Option<SharedBufferPlan<PortId>>>, LocatedFault> {
         let tables = self.shared.enumerate();
         if scenario.shared_buffers.is_empty() {
             return Ok(IdVec::for_each_of(&self.shared, None));

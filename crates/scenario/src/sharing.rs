@@ -6,7 +6,7 @@ use super::pausing::{Site, paused_link};
 use super::shared_buffer::{SharedBuffer, SharedBufferKind};
 use qcnlab_network::topology::{Link, PortId};
 use qcnlab_sim::{Alpha, PausePlan, PauseScope, SharedBufferPlan, SharedInputPlan, SharedQueuePlan};
-use qcnlab_units::{BitRate, Bytes, Id};
+use qcnlab_units::{BitRate, Bytes};
 
 /// A switch with a shared buffer, with all that its plan follows from.
 pub(super) struct SharedSite<'a> {
@@ -55,8 +55,8 @@ enum HeadroomOf {
     ThreeDelays,
 }
 
-/// Returns the plan of a switch's shared buffer; ports are numbered as the network numbers them.
-pub(super) fn shared_plan(site: &SharedSite<'_>) -> Result<SharedBufferPlan, LocatedFault> {
+/// Returns the plan of a switch's shared buffer.
+pub(super) fn shared_plan(site: &SharedSite<'_>) -> Result<SharedBufferPlan<PortId>, LocatedFault> {
     let numbers = numbers(site)?;
     let paused = site.pause.map(|pause| pause.scope);
     let groups = |classes: u8| match paused {
@@ -80,18 +80,18 @@ pub(super) fn shared_plan(site: &SharedSite<'_>) -> Result<SharedBufferPlan, Loc
             Bytes::new(3 * octets as u64)
         }
     };
-    let inputs: Vec<SharedInputPlan> = site
+    let inputs: Vec<SharedInputPlan<PortId>> = site
         .links
         .iter()
         .map(|(port, _, link)| SharedInputPlan {
-            port: port.number(),
+            port: *port,
             headroom: headroom_of(link),
             alpha: numbers.pg_alpha.map(|alpha| scaled(alpha, link.rate, numbers.alpha_for)),
         })
         .collect();
     let queue = |(_, port, link): &(PortId, PortId, &Link)| {
         let alpha = scaled(numbers.queue_alpha?, link.rate, numbers.alpha_for);
-        Some(SharedQueuePlan { port: port.number(), alpha })
+        Some(SharedQueuePlan { port: *port, alpha })
     };
     let own: u64 = inputs.iter().map(|input| input.headroom.get() * groups(stopped)).sum();
     let headroom = if stopped == 0 { 0 } else { numbers.headroom_pool.map_or(own, Bytes::get) };

@@ -37,10 +37,12 @@ impl Scenario {
         for (node, plan) in resolved.network.nodes.iter().zip(&resolved.shared_buffers) {
             let Some(plan) = plan else { continue };
             let mut by_rate: BTreeMap<BitRate, BTreeMap<String, u32>> = BTreeMap::new();
-            let inputs =
-                plan.inputs.iter().filter_map(|input| Some((PortId::new(input.port), "pg_alpha", input.alpha?)));
-            for (port, key, alpha) in
-                inputs.chain(plan.queues.iter().map(|queue| (PortId::new(queue.port), "queue_alpha", queue.alpha)))
+            let inputs = plan
+                .inputs
+                .iter()
+                .filter_map(|input| Some((PortId::new(input.port.number()), "pg_alpha", input.alpha?)));
+            for (port, key, alpha) in inputs
+                .chain(plan.queues.iter().map(|queue| (PortId::new(queue.port.number()), "queue_alpha", queue.alpha)))
             {
                 *by_rate.entry(rate(port)).or_default().entry(format!("{key} {}", part(alpha))).or_default() += 1;
             }

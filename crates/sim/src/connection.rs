@@ -88,6 +88,7 @@ impl Connection {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::{Id, LimiterId, PortId};
     use crate::plan::{FlowSettings, Traffic};
     use crate::tcp::{Flavour, RttFrom};
     use crate::testing;
@@ -97,10 +98,10 @@ mod tests {
         let config = tcp::Config { initial_window: 2, rtt_from, ..testing::connection(Flavour::Reno) };
         let flow = FlowPlan {
             name: "a->b".into(),
-            paths: vec![vec![0]].into(),
+            paths: vec![vec![PortId::new(0)]].into(),
             traffic: Traffic::Tcp { config: config.into(), total: None },
             start: Instant::ZERO,
-            limiter: 0,
+            limiter: LimiterId::new(0),
             settings: FlowSettings::default().into(),
         };
         Connection::new(&config, None, &flow)

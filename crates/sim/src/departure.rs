@@ -1,5 +1,6 @@
 //! What a captured port sends and hears: typed facts of each frame, for who writes captures.
 
+use crate::ids::{FlowId, PortId};
 use qcnlab_schemes::{Probe, Signal};
 use qcnlab_units::{Bytes, Instant};
 
@@ -8,8 +9,8 @@ use qcnlab_units::{Bytes, Instant};
 pub struct Departure {
     /// When its last octet left the port, or, of what a port hears, reached it.
     pub at: Instant,
-    /// The port, by its index in the plan.
-    pub port: u32,
+    /// The port.
+    pub port: PortId,
     /// Which frame.
     pub frame: FrameFacts,
 }
@@ -50,8 +51,8 @@ pub enum FrameFacts {
 /// A frame of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataFacts {
-    /// The flow, by its index in the plan.
-    pub flow: u32,
+    /// The flow.
+    pub flow: FlowId,
     /// Which frame of its flow: of TCP the segment's number, otherwise the number of frames before it.
     pub number: u32,
     /// Octets.
@@ -80,7 +81,7 @@ pub struct SignalFacts {
     /// The frame that was sampled, or that a destination answers.
     pub sampled: DataFacts,
     /// The port whose queue the sampled frame came to, or that it left last.
-    pub sampled_at: u32,
+    pub sampled_at: PortId,
     /// Its size and class as a frame; `None` under ideal feedback, where it crosses no link.
     pub carried: Option<(Bytes, u8)>,
     /// Whether the port hears it: it has reached the host of its reaction point.

@@ -1,19 +1,21 @@
 //! The kinds of things that an engine numbers.
 //!
-//! Plans and traces number ports, flows and nodes by their position in the plan; [`Id::number`] gives that.
+//! Nodes, ports and flows have the ids of their places in the plan. Rows of traces are columns of [`Id::number`].
 
 use qcnlab_units::ids;
 pub(crate) use qcnlab_units::{Id, IdVec};
 
 ids! {
     /// A switch or a host.
-    pub(crate) struct NodeId;
+    pub struct NodeId;
     /// One direction of a link, with the queue before it.
-    pub(crate) struct PortId;
+    pub struct PortId;
     /// The priority queues of a port that has some.
     pub(crate) struct QueuesId;
     /// The buffer that counts what arrives over a link.
     pub(crate) struct InputId;
+    /// An input among those of its node.
+    pub(crate) struct InputPlace;
     /// The shared buffer of a node that has one.
     pub(crate) struct SharedBufferId;
     /// The congestion point of a queue.
@@ -21,9 +23,9 @@ ids! {
     /// One path of a flow.
     pub(crate) struct PathId;
     /// A flow.
-    pub(crate) struct FlowId;
+    pub struct FlowId;
     /// A rate limiter with its reaction point.
-    pub(crate) struct LimiterId;
+    pub struct LimiterId;
     /// A host's adapter that several flows share.
     pub(crate) struct AdapterId;
     /// A generator of traffic.

@@ -3,7 +3,7 @@
 //! Groups are the priority groups of [`driver`](qcnlab_schemes::driver).
 
 use crate::frame::Frame;
-use crate::ids::{IdVec, PortId, SharedBufferId};
+use crate::ids::{IdVec, InputPlace, PortId, SharedBufferId};
 use crate::plan::{NodePlan, PauseRule, PauseScope};
 use crate::shared_buffer::SharedBuffer;
 use qcnlab_schemes::driver::PauseSender;
@@ -13,8 +13,8 @@ use qcnlab_schemes::driver::PauseSender;
 pub(crate) struct InputBuffer {
     /// The port at the far end of the link, which feeds it.
     pub(crate) port: PortId,
-    /// Its position among the inputs of its node.
-    pub(crate) position: u32,
+    /// Its place among the inputs of its node.
+    pub(crate) place: InputPlace,
     memory: u64,
     high: u64,
     /// The memory that it shares with the other inputs of its node.
@@ -44,7 +44,7 @@ pub(crate) struct PauseState {
 }
 
 impl InputBuffer {
-    pub(crate) fn new(port: PortId, position: u32, node: &NodePlan, reverse: Option<PortId>) -> InputBuffer {
+    pub(crate) fn new(port: PortId, place: InputPlace, node: &NodePlan, reverse: Option<PortId>) -> InputBuffer {
         let pause = node.pause.map(|plan| PauseState {
             sender: PauseSender::new(plan),
             reverse: reverse.expect("a link that is paused has two directions"),
@@ -57,7 +57,7 @@ impl InputBuffer {
         };
         InputBuffer {
             port,
-            position,
+            place,
             memory,
             high,
             shared: None,
@@ -101,7 +101,7 @@ impl InputBuffer {
 
     /// Admits and counts a frame if all that is held stays below every limit, whatever has left and is still counted.
     #[inline]
-    pub(crate) const fn admit_safe(&mut self, class: u8, size: u64) -> bool {
+    pub(crate) fn admit_safe(&mut self, class: u8, size: u64) -> bool {
         let safe = self.held + size <= self.safe_octets;
         if safe {
             self.count(class, size);
@@ -126,9 +126,9 @@ impl InputBuffer {
     }
 
     /// Counts a frame that is held.
-    pub(crate) const fn count(&mut self, class: u8, size: u64) {
+    pub(crate) fn count(&mut self, class: u8, size: u64) {
         self.held += size;
-        self.by_class[class as usize] += size;
+        self.by_class[usize::from(class)] += size;
     }
 
     /// Counts a frame that left the node.
@@ -142,7 +142,7 @@ impl InputBuffer {
         let (class, size) = (frame.link_class(), frame.octets());
         self.release(class, size);
         if let Some(shared) = self.shared {
-            memories[shared].release(self.position, self.group(class).0, size);
+            memories[shared].release(self.place, self.group(class).0, size);
         }
     }
 
@@ -189,7 +189,7 @@ mod tests {
             pause: Some(PausePlan { scope, rule, reaction: Span::ZERO }),
             ..NodePlan::default()
         };
-        InputBuffer::new(PortId::new(0), 0, &node, Some(PortId::new(1)))
+        InputBuffer::new(PortId::new(0), InputPlace::new(0), &node, Some(PortId::new(1)))
     }
 
     #[test]

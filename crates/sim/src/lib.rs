@@ -61,6 +61,7 @@ mod wred;
 pub use audit::Violation;
 pub use departure::{DataFacts, Departure, FrameFacts, SignalFacts};
 pub use engine::{Control, Ending, Engine, Finished, Halt, Sink, SoFar};
+pub use ids::{FlowId, LimiterId, NodeId, PortId};
 pub use path_choice::{PathChoice, QueueChoice};
 pub use plan::{
     CompletesAt, DependencyPlan, DomainPlan, DomainPort, Events, Feedback, FlowPlan, FlowPlans, FlowSettings,

@@ -1,5 +1,6 @@
 //! Plans: the nodes, ports, flows, service changes and scheme of a run. Components are numbered by their position.
 
+use crate::ids::{FlowId, IdVec, LimiterId, NodeId, PortId};
 use crate::path_choice::PathChoice;
 use crate::replay::ReplaySource;
 use crate::shared_buffer::SharedBufferPlan;
@@ -18,9 +19,9 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Switches and hosts.
-    pub nodes: Vec<NodePlan>,
+    pub nodes: IdVec<NodeId, NodePlan>,
     /// One entry for each direction of each link.
-    pub ports: Vec<PortPlan>,
+    pub ports: IdVec<PortId, PortPlan>,
     /// What is sent along which ports.
     pub flows: FlowPlans,
     /// Generators, which put frames into the queues of flows whose traffic is [`Traffic::Fed`].
@@ -90,29 +91,29 @@ impl LinkPlan {
 
 impl Plan {
     /// Every path that a flow takes at some time, with its flow.
-    pub(crate) fn all_paths(&self) -> impl Iterator<Item = (&FlowPlan, &[u32])> {
+    pub(crate) fn all_paths(&self) -> impl Iterator<Item = (&FlowPlan, &[PortId])> {
         let first = self.flows.iter().flat_map(|flow| flow.paths.iter().map(move |path| (flow, path)));
         let later = self.reroutes.iter();
-        let later = later.flat_map(|each| each.paths.iter().map(|path| (&self.flows[each.flow as usize], &**path)));
+        let later = later.flat_map(|each| each.paths.iter().map(|path| (&self.flows[each.flow], &**path)));
         first.chain(later)
     }
 
     /// For each port whether its link is in a storm of pauses at some time.
-    pub(crate) fn storming_ports(&self) -> Vec<bool> {
-        let mut storming = vec![false; self.ports.len()];
-        for port in self.storms.iter().map(|storm| storm.port as usize) {
+    pub(crate) fn storming_ports(&self) -> IdVec<PortId, bool> {
+        let mut storming = IdVec::for_each_of(&self.ports, false);
+        for port in self.storms.iter().map(|storm| storm.port) {
             storming[port] = true;
-            self.ports[port].peer.into_iter().for_each(|peer| storming[peer as usize] = true);
+            self.ports[port].peer.into_iter().for_each(|peer| storming[peer] = true);
         }
         storming
     }
 
     /// For each port whether its link fails at some time.
-    pub(crate) fn failing_ports(&self) -> Vec<bool> {
-        let mut failing = vec![false; self.ports.len()];
-        for port in self.failures.iter().map(|failure| failure.port as usize) {
+    pub(crate) fn failing_ports(&self) -> IdVec<PortId, bool> {
+        let mut failing = IdVec::for_each_of(&self.ports, false);
+        for port in self.failures.iter().map(|failure| failure.port) {
             failing[port] = true;
-            self.ports[port].peer.into_iter().for_each(|peer| failing[peer as usize] = true);
+            self.ports[port].peer.into_iter().for_each(|peer| failing[peer] = true);
         }
         failing
     }
@@ -120,7 +121,7 @@ impl Plan {
     /// Whether reaction points send probes along their flows' paths.
     pub(crate) fn sends_probes(&self) -> bool {
         let Some(flow) = self.flows.first() else { return false };
-        let rate = self.ports[flow.paths[0][0] as usize].rate;
+        let rate = self.ports[flow.paths[0][0]].rate;
         self.scheme.reaction_point(rate).capabilities().sends_probes
     }
 
@@ -137,9 +138,9 @@ impl Plan {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DomainPlan {
     /// For each port, what its link and the node behind it do.
-    pub ports: Vec<DomainPort>,
+    pub ports: IdVec<PortId, DomainPort>,
     /// For each flow the limiter that hears a message without CN-TAG; `None` where its host has no reaction points.
-    pub untagged: Vec<Option<u32>>,
+    pub untagged: IdVec<FlowId, Option<LimiterId>>,
 }
 
 /// What becomes of frames that leave by a port. Classes are a bit each.
@@ -237,9 +238,9 @@ pub struct PortPlan {
     /// Its name, written from->to; the key of its random streams.
     pub name: String,
     /// The node it belongs to.
-    pub from: u32,
+    pub from: NodeId,
     /// The node at the far end.
-    pub to: u32,
+    pub to: NodeId,
     /// Service rate at the start.
     pub rate: BitRate,
     /// Propagation delay of the link.
@@ -257,7 +258,7 @@ pub struct PortPlan {
     /// Whether its queue is recorded.
     pub recorded: bool,
     /// The port of the other direction of the same link; needed for whatever travels back over it.
-    pub peer: Option<u32>,
+    pub peer: Option<PortId>,
 }
 
 /// A source, its rate limiter and its paths to the sink. What many flows have alike stands in its [settings](FlowSettings),
@@ -268,14 +269,14 @@ pub struct FlowPlan {
     pub name: Name,
     /// Paths from the source to the sink: ports in order. All start at one port and end at one port; with
     /// several, each frame takes one as [`Plan::path_choice`] says.
-    pub paths: Paths<u32>,
+    pub paths: Paths<PortId>,
     /// What the source wants to send.
     pub traffic: Traffic,
     /// When it starts; of a flow that [waits for others](Plan::dependencies), how long after they have completed.
     pub start: Instant,
     /// Its limiter: flows of one host that name the same number share one limiter and one reaction point.
     /// Numbers count up from 0 without gaps.
-    pub limiter: u32,
+    pub limiter: LimiterId,
     /// The rest, which flows share until one is changed.
     pub settings: Arc<FlowSettings>,
 }
@@ -346,30 +347,30 @@ impl FlowPlan {
 /// The flows of a plan. The plans of a scenario's replications, and the engines that run them, share one list; who changes
 /// a flow of a plan changes a copy.
 #[derive(Clone, Debug, Default)]
-pub struct FlowPlans(Arc<Vec<FlowPlan>>);
+pub struct FlowPlans(Arc<IdVec<FlowId, FlowPlan>>);
 
-impl From<Vec<FlowPlan>> for FlowPlans {
-    fn from(flows: Vec<FlowPlan>) -> FlowPlans {
+impl From<IdVec<FlowId, FlowPlan>> for FlowPlans {
+    fn from(flows: IdVec<FlowId, FlowPlan>) -> FlowPlans {
         FlowPlans(Arc::new(flows))
     }
 }
 
 impl FromIterator<FlowPlan> for FlowPlans {
     fn from_iter<T: IntoIterator<Item = FlowPlan>>(flows: T) -> FlowPlans {
-        flows.into_iter().collect::<Vec<_>>().into()
+        flows.into_iter().collect::<IdVec<_, _>>().into()
     }
 }
 
 impl Deref for FlowPlans {
-    type Target = Vec<FlowPlan>;
+    type Target = IdVec<FlowId, FlowPlan>;
 
-    fn deref(&self) -> &Vec<FlowPlan> {
+    fn deref(&self) -> &IdVec<FlowId, FlowPlan> {
         &self.0
     }
 }
 
 impl DerefMut for FlowPlans {
-    fn deref_mut(&mut self) -> &mut Vec<FlowPlan> {
+    fn deref_mut(&mut self) -> &mut IdVec<FlowId, FlowPlan> {
         Arc::make_mut(&mut self.0)
     }
 }
@@ -459,7 +460,7 @@ pub struct GeneratorPlan {
     /// Its name; the key of its random streams.
     pub name: String,
     /// The flows; all have [`Traffic::Fed`] and one frame size.
-    pub flows: Vec<u32>,
+    pub flows: Vec<FlowId>,
     /// When frames come.
     pub process: Process,
     /// When it starts.
@@ -476,7 +477,7 @@ pub struct ReplayPlan {
     /// Its name; what decides between its frames and others of one instant is drawn by it.
     pub name: String,
     /// The flows, in the order in which frames number them; all have [`Traffic::Replayed`].
-    pub flows: Vec<u32>,
+    pub flows: Vec<FlowId>,
     /// Where the frames come from.
     pub source: Arc<dyn ReplaySource>,
     /// From then on no frame comes.
@@ -531,9 +532,9 @@ impl Process {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DependencyPlan {
     /// The flow that waits.
-    pub flow: u32,
+    pub flow: FlowId,
     /// What it waits for, each flow once.
-    pub after: Vec<(u32, CompletesAt)>,
+    pub after: Vec<(FlowId, CompletesAt)>,
     /// How long after these it may start, where that is not at once.
     pub delays: Option<Box<WaitDelays>>,
     /// From then on it does not start.
@@ -564,7 +565,7 @@ pub struct ServiceChange {
     /// When.
     pub at: Instant,
     /// Which port.
-    pub port: u32,
+    pub port: PortId,
     /// The new rate, above zero.
     pub rate: BitRate,
 }
@@ -573,7 +574,7 @@ pub struct ServiceChange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkFailure {
     /// The port of one direction.
-    pub port: u32,
+    pub port: PortId,
     /// When it fails.
     pub from: Instant,
     /// When it comes back; [`Instant::NEVER`] if it does not.
@@ -584,7 +585,7 @@ pub struct LinkFailure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PauseStorm {
     /// The port that it sends pauses by.
-    pub port: u32,
+    pub port: PortId,
     /// The classes, a bit each; all eight for 802.3x.
     pub classes: u8,
     /// When it begins.
@@ -599,9 +600,9 @@ pub struct Reroute {
     /// When.
     pub at: Instant,
     /// Which flow.
-    pub flow: u32,
+    pub flow: FlowId,
     /// Its paths, as in [`FlowPlan::paths`], with the same first and last port.
-    pub paths: Vec<Vec<u32>>,
+    pub paths: Vec<Vec<PortId>>,
 }
 
 /// How signals travel back to sources.
@@ -637,6 +638,7 @@ pub struct Record {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::Id;
     use crate::net::{Net, greedy};
     use crate::testing;
 
@@ -666,7 +668,8 @@ mod tests {
     fn a_link_adds_its_delay_twice_and_a_frame_to_a_round_trip() {
         let mut net = Net::new(&["a", "b"]);
         net.link("a", "b", BitRate::gbps(10), Span::from_us(5));
-        let port = PortPlan { latency: Span::from_us(2), overhead: Bytes::new(20), ..net.plan.ports[0].clone() };
+        let port =
+            PortPlan { latency: Span::from_us(2), overhead: Bytes::new(20), ..net.plan.ports[PortId::new(0)].clone() };
         let link = LinkPlan::from(&port);
         assert_eq!((link.delay, link.overhead), (Span::from_us(7), Bytes::new(20)));
         assert_eq!(link.round_trip(Bytes::new(1500)), Span::from_ns(15_216));
@@ -684,13 +687,14 @@ mod tests {
     /// The first flow has two paths and takes a third later; the second has one.
     #[test]
     fn paths_are_those_at_the_start_and_those_of_reroutes() {
+        let path = |ports: &[u32]| -> Vec<PortId> { ports.iter().copied().map(PortId::new).collect() };
         let mut net = Net::new(&["a", "b"]);
         net.link("a", "b", BitRate::gbps(10), Span::from_us(1));
         net.flow("a", "b", 0, greedy());
         net.flow("a", "b", 0, greedy());
-        net.plan.flows[0].paths = vec![vec![0], vec![0, 1]].into();
-        let paths = vec![vec![0, 1, 0]];
-        net.plan.reroutes = vec![Reroute { at: Instant::ZERO + Span::from_us(1), flow: 0, paths }];
+        net.plan.flows[FlowId::new(0)].paths = vec![path(&[0]), path(&[0, 1])].into();
+        let paths = vec![path(&[0, 1, 0])];
+        net.plan.reroutes = vec![Reroute { at: Instant::ZERO + Span::from_us(1), flow: FlowId::new(0), paths }];
         let all: Vec<(&str, usize)> = net.plan.all_paths().map(|(flow, path)| (&*flow.name, path.len())).collect();
         assert_eq!(all, [("a->b/0", 1), ("a->b/0", 2), ("a->b/1", 1), ("a->b/0", 3)]);
     }

@@ -8,7 +8,7 @@ use crate::deficit_round_robin::DeficitRoundRobin;
 use crate::flow_queues::FlowQueues;
 use crate::frame::{Frame, Ring, flag};
 use crate::heads_share::HeadsShare;
-use crate::ids::{AdapterId, PortCpId, PortId};
+use crate::ids::{AdapterId, IdVec, InputPlace, PortCpId, PortId};
 use crate::plan::TrimPlan;
 use crate::port::Fifo;
 use crate::watchdog::Watchdog;
@@ -44,7 +44,7 @@ pub(crate) struct ClassQueue {
     pub(crate) octets: u64,
     /// Of these, the octets that came in over each input of the node, by its position there; as many as occurred. See
     /// [`PriorityQueues::counts_inputs`].
-    octets_from: Vec<u64>,
+    octets_from: IdVec<InputPlace, u64>,
     /// Frames that it took, and those that found no room.
     pub(crate) accepted_frames: u64,
     pub(crate) dropped_frames: u64,
@@ -120,28 +120,25 @@ pub(crate) struct PriorityQueues {
 }
 
 impl ClassQueue {
-    /// Counts a frame that the port has admitted; `input` is the position of the input to count it for, if there is one.
+    /// Counts a frame that the port has admitted; `input` is the place of the input to count it for, if there is one.
     #[inline(always)]
-    pub(crate) fn count_frame_in(&mut self, frame: &Frame, input: Option<u32>) {
+    pub(crate) fn count_frame_in(&mut self, frame: &Frame, input: Option<InputPlace>) {
         self.octets += frame.octets();
         self.accepted_frames += 1;
         if let Some(input) = input {
-            self.count_in(input as usize, frame.octets());
+            self.count_in(input, frame.octets());
         }
     }
 
     #[inline]
-    fn count_in(&mut self, input: usize, size: u64) {
-        if self.octets_from.len() <= input {
-            self.octets_from.resize(input + 1, 0);
-        }
-        self.octets_from[input] += size;
+    fn count_in(&mut self, input: InputPlace, size: u64) {
+        *self.octets_from.get_or_grow(input) += size;
     }
 
     /// Counts a frame out that came in over the input at a position.
     #[inline]
-    pub(crate) fn count_out(&mut self, input: u32, size: u64) {
-        self.octets_from[input as usize] -= size;
+    pub(crate) fn count_out(&mut self, input: InputPlace, size: u64) {
+        self.octets_from[input] -= size;
     }
 
     /// How many of its frames are data.
@@ -168,7 +165,7 @@ impl PriorityQueues {
                 class,
                 frames: Ring::new(),
                 octets: 0,
-                octets_from: Vec::new(),
+                octets_from: IdVec::new(),
                 accepted_frames: 0,
                 dropped_frames: 0,
                 cp: None,
@@ -233,9 +230,9 @@ impl PriorityQueues {
         self.counts_inputs && frame.is(flag::BUFFERED)
     }
 
-    /// Queues a frame that the port has admitted; `input` is the position of the input to count it for, if there is one.
+    /// Queues a frame that the port has admitted; `input` is the place of the input to count it for, if there is one.
     #[inline]
-    pub(crate) fn enqueue(&mut self, frame: Frame, input: Option<u32>) {
+    pub(crate) fn enqueue(&mut self, frame: Frame, input: Option<InputPlace>) {
         let queue = self.of_class_mut(frame.class());
         queue.count_frame_in(&frame, input);
         queue.frames.push(frame);
@@ -282,9 +279,9 @@ impl PriorityQueues {
     }
 
     /// Octets of some classes, a bit each, that came in over the input at a position, if that is counted.
-    pub(crate) fn octets_from(&self, input: u32, classes: u8) -> u64 {
+    pub(crate) fn octets_from(&self, input: InputPlace, classes: u8) -> u64 {
         let of_classes = self.queues.iter().filter(|queue| classes & 1 << queue.class != 0);
-        of_classes.filter_map(|queue| queue.octets_from.get(input as usize)).sum()
+        of_classes.filter_map(|queue| queue.octets_from.get(input)).sum()
     }
 
     /// How long that many quanta last, ps.
@@ -322,12 +319,14 @@ mod tests {
     fn octets_are_counted_by_class_and_input() {
         let mut queues = PriorityQueues::new(PortId::new(0), 0b1001, BitRate::gbps(10));
         for (class, size, input) in [(0, 100, Some(1)), (3, 200, Some(1)), (3, 400, Some(0)), (3, 800, None)] {
-            queues.enqueue(Frame::of_class(class, size), input);
+            queues.enqueue(Frame::of_class(class, size), input.map(InputPlace::new));
         }
-        let octets = |queues: &PriorityQueues, input| [0b1001, 0b1000, 1].map(|all| queues.octets_from(input, all));
+        let octets = |queues: &PriorityQueues, input| {
+            [0b1001, 0b1000, 1].map(|all| queues.octets_from(InputPlace::new(input), all))
+        };
         assert_eq!((octets(&queues, 0), octets(&queues, 1)), ([400, 400, 0], [300, 200, 100]));
         assert_eq!(octets(&queues, 2), [0, 0, 0]);
-        queues.of_class_mut(3).count_out(1, 200);
+        queues.of_class_mut(3).count_out(InputPlace::new(1), 200);
         assert_eq!((octets(&queues, 1), queues.of_class(3).octets), ([100, 0, 100], 1400));
         queues.of_class_mut(3).reset_count();
         assert_eq!((octets(&queues, 0), queues.of_class(3).octets), ([0, 0, 0], 0));

@@ -85,12 +85,12 @@ impl Materials {
     /// What the reaction point of a flow knows: base round-trip times are those of full packets, of its first path and of
     /// the longest way of the network.
     pub(crate) fn endpoint(&self, flow: &FlowPlan) -> Endpoint {
-        let line_rate = self.links[PortId::new(flow.paths[0][0])].rate;
+        let line_rate = self.links[flow.paths[0][0]].rate;
         let Traffic::Roce { config, .. } = &flow.traffic else {
             return Endpoint { mtu: flow.frame, ..line_rate.into() };
         };
         let links = |sum: Span, link: LinkPlan| sum + link.round_trip(flow.frame);
-        let base_rtt = flow.paths[0].iter().map(|port| self.links[PortId::new(*port)]).fold(Span::ZERO, links);
+        let base_rtt = flow.paths[0].iter().map(|port| self.links[*port]).fold(Span::ZERO, links);
         let longest_rtt = self.longest_way.iter().copied().fold(Span::ZERO, links).max(base_rtt);
         let hops = flow.paths[0].len() as u32 - 1;
         Endpoint { line_rate, base_rtt, longest_rtt, mtu: config.payload, hops }
@@ -145,6 +145,11 @@ impl RateLimiters {
 
     pub(crate) fn len(&self) -> usize {
         self.live.len()
+    }
+
+    /// The id of the next one that is added.
+    pub(crate) fn next_id(&self) -> LimiterId {
+        self.live.next_id()
     }
 
     /// Those that are there.

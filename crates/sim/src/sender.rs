@@ -54,8 +54,8 @@ impl Sender {
             source,
             stop: flow.stop,
             start,
-            limiter: LimiterId::new(flow.limiter),
-            port: PortId::new(flow.paths[0][0]),
+            limiter: flow.limiter,
+            port: flow.paths[0][0],
             adapter: None,
             first_path,
             paths: flow.paths.len() as u32,
@@ -172,10 +172,10 @@ mod tests {
         let mut net = Net::new(&["a", "b"]);
         net.link("a", "b", BitRate::gbps(10), Span::from_us(1));
         net.flow("a", "b", 0, greedy());
-        net.plan.flows[0].paths = vec![vec![0]; 2].into();
+        net.plan.flows[FlowId::new(0)].paths = vec![vec![PortId::new(0)]; 2].into();
         net.plan.path_choice = PathChoice::Recycled(RepsPlan { freeze: Span::from_us(1), explore: 0 });
         let mut sender = {
-            let flow = &net.plan.flows[0];
+            let flow = &net.plan.flows[FlowId::new(0)];
             Sender::new(&net.plan, flow, (Instant::ZERO, Source::new(flow, Instant::ZERO)), PathId::new(4), true)
         };
         let mut packets = Packets::new(false);

@@ -17,6 +17,7 @@
 //! its own. Frames that start at the switch itself are not counted.
 
 use crate::frame::Frame;
+use crate::ids::{IdVec, InputPlace, PortId};
 use qcnlab_units::Bytes;
 
 /// Part of the free octets that one group or queue may use: a power of two.
@@ -53,9 +54,9 @@ impl Alpha {
     }
 }
 
-/// What a node's shared buffer is made of.
+/// What a node's shared buffer is made of; `P` is how its ports are numbered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SharedBufferPlan {
+pub struct SharedBufferPlan<P = PortId> {
     /// Octets that all groups share: the pool without reserves and headroom.
     pub shared: Bytes,
     /// Octets that each group has to itself.
@@ -69,16 +70,36 @@ pub struct SharedBufferPlan {
     /// XON this far below the threshold.
     pub xon_offset: Bytes,
     /// Ports that lead to the node.
-    pub inputs: Vec<SharedInputPlan>,
+    pub inputs: Vec<SharedInputPlan<P>>,
     /// Ports of the node whose queues have a threshold, in classes that are never paused.
-    pub queues: Vec<SharedQueuePlan>,
+    pub queues: Vec<SharedQueuePlan<P>>,
+}
+
+impl<P: Copy> SharedBufferPlan<P> {
+    /// Returns the same with ports as others number them, without those that they leave out.
+    pub fn renumbered<Q>(&self, port: impl Fn(P) -> Option<Q>) -> SharedBufferPlan<Q> {
+        let input = |of: &SharedInputPlan<P>| {
+            Some(SharedInputPlan { port: port(of.port)?, headroom: of.headroom, alpha: of.alpha })
+        };
+        let queue = |of: &SharedQueuePlan<P>| Some(SharedQueuePlan { port: port(of.port)?, alpha: of.alpha });
+        SharedBufferPlan {
+            shared: self.shared,
+            reserve: self.reserve,
+            headroom_pool: self.headroom_pool,
+            cell: self.cell,
+            xon: self.xon,
+            xon_offset: self.xon_offset,
+            inputs: self.inputs.iter().filter_map(input).collect(),
+            queues: self.queues.iter().filter_map(queue).collect(),
+        }
+    }
 }
 
 /// What the groups of one input have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SharedInputPlan {
+pub struct SharedInputPlan<P = PortId> {
     /// The port that leads to the node.
-    pub port: u32,
+    pub port: P,
     /// Octets of headroom that each paused group may use.
     pub headroom: Bytes,
     /// Part of what is free that each group may use; `None` for all of it.
@@ -87,9 +108,9 @@ pub struct SharedInputPlan {
 
 /// What the queues of one output have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SharedQueuePlan {
+pub struct SharedQueuePlan<P = PortId> {
     /// The port.
-    pub port: u32,
+    pub port: P,
     /// Part of what is free that each queue may hold.
     pub alpha: Alpha,
 }
@@ -127,7 +148,7 @@ pub(crate) struct SharedBuffer {
     xon: u64,
     xon_offset: u64,
     /// By the position of the input.
-    inputs: Vec<SharedInput>,
+    inputs: IdVec<InputPlace, SharedInput>,
     shared_used: u64,
     headroom_used: u64,
     reserve_used: u64,
@@ -138,8 +159,8 @@ impl SharedBuffer {
     ///
     /// # Panics
     /// When the plan does not have one of them.
-    pub(crate) fn new(plan: &SharedBufferPlan, inputs: &[u32]) -> SharedBuffer {
-        let input = |port: &u32| {
+    pub(crate) fn new(plan: &SharedBufferPlan, inputs: &[PortId]) -> SharedBuffer {
+        let input = |port: &PortId| {
             let input = plan.inputs.iter().find(|input| input.port == *port).expect("the plan has every input");
             SharedInput { headroom: input.headroom.get(), alpha: input.alpha, groups: [GroupUse::default(); 8] }
         };
@@ -171,9 +192,9 @@ impl SharedBuffer {
 
     /// What a group of an input may use of the shared part, with `used` octets of it in use.
     #[inline]
-    fn threshold(&self, input: u32, used: u64) -> u64 {
+    fn threshold(&self, input: InputPlace, used: u64) -> u64 {
         let free = self.shared.saturating_sub(used);
-        self.inputs[input as usize].alpha.map_or(u64::MAX, |alpha| alpha.of(free))
+        self.inputs[input].alpha.map_or(u64::MAX, |alpha| alpha.of(free))
     }
 
     /// Admits a frame of `size` octets to a group of an input; false if there is no room. A lossless group may use
@@ -181,7 +202,7 @@ impl SharedBuffer {
     #[inline]
     pub(crate) fn admit(
         &mut self,
-        input: u32,
+        input: InputPlace,
         group: u8,
         size: u64,
         lossless: bool,
@@ -190,7 +211,7 @@ impl SharedBuffer {
         let takes = self.takes(size);
         let threshold = self.threshold(input, self.shared_used);
         let free = self.shared.saturating_sub(self.shared_used);
-        let SharedInput { headroom, groups, .. } = &mut self.inputs[input as usize];
+        let SharedInput { headroom, groups, .. } = &mut self.inputs[input];
         let group = &mut groups[usize::from(group)];
         let reserve = takes.min(self.reserve - group.reserve);
         let rest = takes - reserve;
@@ -213,9 +234,9 @@ impl SharedBuffer {
     /// Admits a frame to a group if it fits without headroom and leaves the group below its threshold; otherwise changes
     /// nothing and returns false. What has left and is still counted can only make it refuse.
     #[inline]
-    pub(crate) fn admit_safe(&mut self, input: u32, group: u8, size: u64, queue: Option<QueueLimit>) -> bool {
+    pub(crate) fn admit_safe(&mut self, input: InputPlace, group: u8, size: u64, queue: Option<QueueLimit>) -> bool {
         let takes = self.takes(size);
-        let GroupUse { reserve, shared, headroom } = self.inputs[input as usize].groups[usize::from(group)];
+        let GroupUse { reserve, shared, headroom } = self.inputs[input].groups[usize::from(group)];
         let reserve = takes.min(self.reserve - reserve);
         let rest = takes - reserve;
         let free = self.shared.saturating_sub(self.shared_used);
@@ -224,7 +245,7 @@ impl SharedBuffer {
         if headroom > 0 || rest > free || !fits_queue || shared + rest >= self.threshold(input, used) {
             return false;
         }
-        let group = &mut self.inputs[input as usize].groups[usize::from(group)];
+        let group = &mut self.inputs[input].groups[usize::from(group)];
         group.reserve += reserve;
         group.shared += rest;
         self.reserve_used += reserve;
@@ -240,9 +261,9 @@ impl SharedBuffer {
     }
 
     /// Counts a frame of a group that is held while no group has headroom in use.
-    pub(crate) fn count(&mut self, input: u32, group: u8, size: u64) {
+    pub(crate) fn count(&mut self, input: InputPlace, group: u8, size: u64) {
         let takes = self.takes(size);
-        let group = &mut self.inputs[input as usize].groups[usize::from(group)];
+        let group = &mut self.inputs[input].groups[usize::from(group)];
         let reserve = takes.min(self.reserve - group.reserve);
         group.reserve += reserve;
         group.shared += takes - reserve;
@@ -266,9 +287,9 @@ impl SharedBuffer {
 
     /// Frees what a frame of a group took.
     #[inline]
-    pub(crate) fn release(&mut self, input: u32, group: u8, size: u64) {
+    pub(crate) fn release(&mut self, input: InputPlace, group: u8, size: u64) {
         let takes = self.takes(size);
-        let group = &mut self.inputs[input as usize].groups[usize::from(group)];
+        let group = &mut self.inputs[input].groups[usize::from(group)];
         let headroom = takes.min(group.headroom);
         let shared = (takes - headroom).min(group.shared);
         let reserve = takes - headroom - shared;
@@ -283,21 +304,21 @@ impl SharedBuffer {
 
     /// Whether a group is to be sent XOFF.
     #[inline]
-    pub(crate) fn xoff_due(&self, input: u32, group: u8) -> bool {
-        let GroupUse { shared, headroom, .. } = self.inputs[input as usize].groups[usize::from(group)];
+    pub(crate) fn xoff_due(&self, input: InputPlace, group: u8) -> bool {
+        let GroupUse { shared, headroom, .. } = self.inputs[input].groups[usize::from(group)];
         headroom > 0 || (shared > 0 && shared >= self.threshold(input, self.shared_used))
     }
 
     /// Whether a group that was sent XOFF is to be sent XON.
     #[inline]
-    pub(crate) fn xon_due(&self, input: u32, group: u8) -> bool {
-        let GroupUse { shared, headroom, .. } = self.inputs[input as usize].groups[usize::from(group)];
+    pub(crate) fn xon_due(&self, input: InputPlace, group: u8) -> bool {
+        let GroupUse { shared, headroom, .. } = self.inputs[input].groups[usize::from(group)];
         headroom == 0 && shared <= self.resumes_at(input, self.shared_used)
     }
 
     /// Octets of the shared part at which a group of an input is sent XON, with `used` octets of that part in use.
     #[inline]
-    fn resumes_at(&self, input: u32, used: u64) -> u64 {
+    fn resumes_at(&self, input: InputPlace, used: u64) -> u64 {
         self.threshold(input, used).saturating_sub(self.xon_offset).max(self.xon)
     }
 
@@ -308,17 +329,17 @@ impl SharedBuffer {
 
     /// Octets that a group of an input holds, whatever part they are in.
     #[cfg(test)]
-    fn held(&self, input: u32, group: u8) -> u64 {
-        let GroupUse { reserve, shared, headroom } = self.inputs[input as usize].groups[usize::from(group)];
+    fn held(&self, input: InputPlace, group: u8) -> u64 {
+        let GroupUse { reserve, shared, headroom } = self.inputs[input].groups[usize::from(group)];
         reserve + shared + headroom
     }
 
     /// Whether groups that hold these octets, by input and group, keep one of them above where it is sent XON, if
     /// everything else has left.
-    pub(crate) fn stays_paused(&self, held: &[[u64; 8]], input: u32, group: u8) -> bool {
+    pub(crate) fn stays_paused(&self, held: &IdVec<InputPlace, [u64; 8]>, input: InputPlace, group: u8) -> bool {
         let shared = |octets: u64| octets.saturating_sub(self.reserve);
         let used = held.iter().flatten().map(|octets| shared(*octets)).sum();
-        shared(held[input as usize][usize::from(group)]) > self.resumes_at(input, used)
+        shared(held[input][usize::from(group)]) > self.resumes_at(input, used)
     }
 
     /// Octets that the groups use, summed from the groups themselves.

@@ -1,5 +1,6 @@
 //! What a run returns: recorded rows, totals of the run and of each flow. Times are picoseconds from its start.
 
+use crate::ids::PortId;
 use qcnlab_schemes::Signal;
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use std::collections::BTreeMap;
@@ -254,7 +255,7 @@ pub struct RoceTally {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PointTally {
     /// The port of its queue.
-    pub port: u32,
+    pub port: PortId,
     /// The class of its queue; `None` at a port without classes under congestion control.
     pub class: Option<u8>,
     /// Frames that its queue took and passed on.

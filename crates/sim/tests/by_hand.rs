@@ -3,8 +3,10 @@
 mod net;
 
 use net::{Net, greedy};
-use qcnlab_sim::{Control, Engine, Events, FrameFacts, PausePlan, PauseRule, PauseScope, Process, Traffic};
-use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use qcnlab_sim::{
+    Control, Engine, Events, FlowId, FrameFacts, PausePlan, PauseRule, PauseScope, PortId, Process, Traffic,
+};
+use qcnlab_units::{BitRate, Bytes, Id, Instant, Span};
 use std::ops::ControlFlow;
 
 const TEN: BitRate = BitRate::gbps(10);
@@ -26,7 +28,7 @@ fn pfc_of_each_class_stops_that_class_alone() {
         let flows = [net.flow("a", "c", class, greedy()), net.flow("b", "c", class, greedy())];
         let victim = net.flow("a", "b", other, Traffic::Constant { rate: BitRate::gbps(1) });
         net.pause("s", 200_000, 30_000, 20_000);
-        let s = net.node("s") as usize;
+        let s = net.node("s");
         net.plan.nodes[s].pause.as_mut().expect("it pauses").scope = PauseScope::Classes(0xff);
         let done = net.run();
         let rows = &done.trace.pauses;
@@ -34,9 +36,9 @@ fn pfc_of_each_class_stops_that_class_alone() {
         assert_eq!(done.counters.frames_dropped, 0, "class {class}");
         // 10 Gb/s for 5 ms are 4166 frames for the two; 1 Gb/s for 5 ms are 416 for the other. Class 7 goes before class
         // 6 at its host, but it is stopped half of the time.
-        let delivered: u64 = flows.iter().map(|flow| done.flows[*flow as usize].delivered).sum();
+        let delivered: u64 = flows.iter().map(|flow| done.flows[*flow].delivered).sum();
         assert!((4150..=4166).contains(&delivered), "class {class}: {delivered}");
-        assert!(done.flows[victim as usize].delivered >= 410, "class {class}: {:?}", done.flows[victim as usize]);
+        assert!(done.flows[victim].delivered >= 410, "class {class}: {:?}", done.flows[victim]);
     }
 }
 
@@ -47,11 +49,11 @@ fn a_pause_that_is_refreshed_is_one_row() {
     let mut net = Net::new(&["a", "b", "s"]);
     net.link("a", "s", TEN, Span::from_us(1));
     net.link("b", "s", TEN, Span::from_us(1));
-    let slow = net.port("s->b") as usize;
+    let slow = net.port("s->b");
     net.plan.ports[slow].rate = BitRate::mbps(100);
     net.flow("a", "b", 0, greedy());
     // The watermark asks again each 96 / 2 us until 30 000 octets have fallen to 15 000: each frame takes 120 us.
-    let s = net.node("s") as usize;
+    let s = net.node("s");
     net.plan.nodes[s].input_memory = Some(Bytes::new(60_000));
     net.plan.nodes[s].pause = Some(PausePlan {
         scope: PauseScope::Link,
@@ -77,7 +79,7 @@ fn drops_are_recorded_where_and_when_they_happen() {
     let mut net = Net::new(&["a", "b", "s"]);
     net.link("a", "s", TEN, Span::from_us(1));
     net.link("b", "s", BitRate::gbps(1), Span::from_us(1));
-    let slow = net.port("s->b") as usize;
+    let slow = net.port("s->b");
     net.plan.ports[slow].capacity = Some(Bytes::new(15_000));
     let flow = net.flow("a", "b", 0, greedy());
     net.plan.end = us(200);
@@ -86,9 +88,9 @@ fn drops_are_recorded_where_and_when_they_happen() {
     // Frame k, from 0, comes at 2.2 + 1.2 k us; frame j leaves at 14.2 + 12 j us. By 100 us 82 have come, 8 have left and
     // ten wait: 64 are lost. By 200 us it is 165, 16 and ten: 139, so 75 in the second bin.
     assert_eq!((&rows.time, &rows.frames), (&vec![0, 100_000_000], &vec![64, 75]));
-    assert_eq!((&rows.port, &rows.flow), (&vec![net.port("s->b"); 2], &vec![flow; 2]));
+    assert_eq!((&rows.port, &rows.flow), (&vec![net.port("s->b").number(); 2], &vec![flow.number(); 2]));
     assert_eq!(rows.bytes, [64 * 1500, 75 * 1500]);
-    assert_eq!(done.flows[flow as usize].dropped, 139);
+    assert_eq!(done.flows[flow].dropped, 139);
 }
 
 /// A time of zero between samples asks for none.
@@ -97,7 +99,7 @@ fn what_is_not_to_be_sampled_has_no_rows() {
     let mut net = Net::new(&["a", "b"]);
     net.link("a", "b", BitRate::gbps(1), Span::ZERO);
     net.flow("a", "b", 0, greedy());
-    net.plan.ports[0].recorded = true;
+    net.plan.ports[PortId::new(0)].recorded = true;
     assert_eq!(net.run().trace.queues.time.len(), 500, "each 10 us from 0 on, for 5 ms");
     net.plan.record.queue_every = Span::ZERO;
     let rows = net.run().trace;
@@ -111,9 +113,9 @@ fn a_generator_finds_no_room_behind_three_frames() {
     let mut net = Net::new(&["a", "b"]);
     net.link("a", "b", BitRate::gbps(1), Span::ZERO);
     let flow = net.fed("a", "b", Process::Constant { rate: BitRate::gbps(2) });
-    net.plan.flows[flow as usize].room = Some(Bytes::new(4500));
+    net.plan.flows[flow].room = Some(Bytes::new(4500));
     let done = net.run();
-    assert_eq!((done.flows[0].sent, done.flows[0].refused), (417, 834 - 417 - 3));
+    assert_eq!((done.flows[FlowId::new(0)].sent, done.flows[FlowId::new(0)].refused), (417, 834 - 417 - 3));
 }
 
 /// A frame of 1500 octets takes 1.2 us on each link, and 1 us to cross it: frame k, from 0, leaves the host at 1.2 (k + 1)
@@ -127,7 +129,7 @@ fn a_capture_has_each_frame_when_it_has_left() {
     net.flow("a", "b", 0, greedy());
     net.plan.end = us(5);
     let (host, switch) = (net.port("a->s"), net.port("s->b"));
-    let capture = |ports: &[u32], most: usize| {
+    let capture = |ports: &[PortId], most: usize| {
         let mut rows = Vec::new();
         let mut sink = |departure: &qcnlab_sim::Departure| {
             let FrameFacts::Data(facts) = departure.frame else { panic!("{departure:?}") };
@@ -158,9 +160,9 @@ fn nothing_leaves_at_the_stop() {
                 let mut net = Net::new(&["a", "b"]);
                 net.link("a", "b", TEN, Span::from_us(1));
                 net.flow("a", "b", 0, traffic.clone());
-                net.plan.flows[0].stop = Instant::from_ps(stop);
+                net.plan.flows[FlowId::new(0)].stop = Instant::from_ps(stop);
                 net.plan.events = events;
-                net.run().flows[0].sent
+                net.run().flows[FlowId::new(0)].sent
             };
             assert_eq!([stop, stop + 1].map(sent), [before, before + 1], "{traffic:?}, {events:?}");
         }
@@ -175,7 +177,7 @@ fn a_generator_adds_nothing_at_its_stop() {
         net.link("a", "b", TEN, Span::from_us(1));
         net.fed("a", "b", Process::Constant { rate: BitRate::gbps(5) });
         net.plan.generators[0].stop = Instant::from_ps(stop);
-        net.run().flows[0].sent
+        net.run().flows[FlowId::new(0)].sent
     };
     assert_eq!([1, 4_800_000, 4_800_001].map(sent), [1, 2, 3]);
 }

@@ -6,8 +6,10 @@ use net::Net;
 use qcnlab_sim::CompletesAt::{Receiver, Sender};
 use qcnlab_sim::roce::QpRecovery;
 use qcnlab_sim::tcp::{self, Flavour};
-use qcnlab_sim::{CompletesAt, DependencyPlan, Ending, Events, Finished, PauseStorm, Traffic, WaitDelays, testing};
-use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use qcnlab_sim::{
+    CompletesAt, DependencyPlan, Ending, Events, Finished, FlowId, PauseStorm, Traffic, WaitDelays, testing,
+};
+use qcnlab_units::{BitRate, Bytes, Id, Instant, Span};
 
 const NEVER: u64 = u64::MAX;
 
@@ -21,24 +23,24 @@ fn star() -> Net {
 }
 
 /// A message of ten packets of 1048 octets.
-fn message(net: &mut Net, from: &str, to: &str) -> u32 {
+fn message(net: &mut Net, from: &str, to: &str) -> FlowId {
     let traffic =
         Traffic::Roce { config: testing::queue_pair(QpRecovery::GoBackN).into(), total: Some(Bytes::new(10_000)) };
     let flow = net.flow(from, to, 0, traffic);
-    net.plan.flows[flow as usize].frame = Bytes::new(1048);
+    net.plan.flows[flow].frame = Bytes::new(1048);
     flow
 }
 
 /// The same, `delay` after others.
-fn waiting(net: &mut Net, from: &str, to: &str, delay: Span, after: &[(u32, CompletesAt)]) -> u32 {
+fn waiting(net: &mut Net, from: &str, to: &str, delay: Span, after: &[(FlowId, CompletesAt)]) -> FlowId {
     let flow = message(net, from, to);
-    net.plan.flows[flow as usize].start = Instant::ZERO + delay;
+    net.plan.flows[flow].start = Instant::ZERO + delay;
     net.plan.dependencies.push(DependencyPlan { flow, after: after.to_vec(), delays: None, until: Instant::NEVER });
     flow
 }
 
 /// The same, a delay of its own after each of the others, and never before an instant.
-fn delayed(net: &mut Net, ends: (&str, &str), after: &[(u32, CompletesAt, Span)], not_before: Instant) -> u32 {
+fn delayed(net: &mut Net, ends: (&str, &str), after: &[(FlowId, CompletesAt, Span)], not_before: Instant) -> FlowId {
     let flow = message(net, ends.0, ends.1);
     net.plan.dependencies.push(DependencyPlan {
         flow,
@@ -112,8 +114,8 @@ fn connections_wait_as_queue_pairs_do() {
             delayed_ack,
             ..testing::connection(Flavour::NewReno)
         };
-        for flow in 0..net.plan.flows.len() {
-            net.plan.flows[flow].traffic = Traffic::Tcp { config: config.into(), total: Some(Bytes::new(octets)) };
+        for flow in &mut net.plan.flows {
+            flow.traffic = Traffic::Tcp { config: config.into(), total: Some(Bytes::new(octets)) };
         }
         net.plan.events = events;
         net.run()
@@ -138,8 +140,8 @@ fn connections_wait_as_queue_pairs_do() {
 fn none_starts_once_arrivals_have_stopped() {
     for (until, fourth) in [(44_540_800, NEVER), (44_540_801, 445_408)] {
         let mut net = chain();
-        let fifth = waiting(&mut net, "a", "b", Span::ZERO, &[(3, Receiver)]);
-        waiting(&mut net, "b", "a", Span::ZERO, &[(3, Receiver), (fifth, Receiver)]);
+        let fifth = waiting(&mut net, "a", "b", Span::ZERO, &[(FlowId::new(3), Receiver)]);
+        waiting(&mut net, "b", "a", Span::ZERO, &[(FlowId::new(3), Receiver), (fifth, Receiver)]);
         net.plan.dependencies[2].until = Instant::from_ps(until);
         let done = net.run();
         assert_eq!(started(&done)[..4], [0, 112_224, 333_184, fourth]);
@@ -148,7 +150,7 @@ fn none_starts_once_arrivals_have_stopped() {
         assert_eq!(done.ending, Ending::Drained);
         if fourth == NEVER {
             assert_eq!(tenths(done.end), 466_368);
-            assert_eq!(done.flows[3].sent, 0);
+            assert_eq!(done.flows[FlowId::new(3)].sent, 0);
         }
     }
 }
@@ -175,7 +177,7 @@ fn none_waits_for_a_start_beyond_the_end_of_the_run() {
 #[test]
 fn jitter_counts_from_the_start_that_is_due() {
     let mut net = chain();
-    net.plan.flows[2].start_jitter = Span::from_us(1);
+    net.plan.flows[FlowId::new(2)].start_jitter = Span::from_us(1);
     let third = started(&net.run())[2];
     assert!((333_184..343_184).contains(&third) && third != 333_184, "{third}");
 }
@@ -196,7 +198,7 @@ fn a_pause_wakes_nobody_who_waits() {
     net.plan.storms = vec![storm];
     net.pause("c", 1_000_000, 900_000, 800_000);
     let done = net.run();
-    assert_eq!((done.flows[0].delivered, done.flows[1].sent), (10, 0));
+    assert_eq!((done.flows[FlowId::new(0)].delivered, done.flows[FlowId::new(1)].sent), (10, 0));
     assert_eq!(started(&done), [0, NEVER]);
 }
 
@@ -211,8 +213,8 @@ fn each_wait_has_its_own_delay() {
         delayed(&mut net, ("b", "a"), &after, Instant::ZERO + us(not_before));
         net.plan.drains = true;
         let done = net.run();
-        let (first, second) = (done.flows[0].roce.unwrap().received, done.flows[1].finished);
-        (done.flows[2].started, first, second)
+        let (first, second) = (done.flows[FlowId::new(0)].roce.unwrap().received, done.flows[FlowId::new(1)].finished);
+        (done.flows[FlowId::new(2)].started, first, second)
     };
     for (delays, not_before) in [((0, 0), 0), ((500, 3), 0), ((3, 500), 0), ((1, 1), 2000)] {
         let (started, first, second) = run(delays, not_before);

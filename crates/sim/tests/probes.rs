@@ -19,7 +19,7 @@ fn a_probe_queues_behind_the_data_of_its_flow() {
     net.flow("a", "c", 0, greedy());
     net.flow("b", "c", 0, greedy());
     let out = net.port("s->c");
-    let port = &mut net.plan.ports[out as usize];
+    let port = &mut net.plan.ports[out];
     (port.watched, port.recorded, port.capacity) = (true, true, Some(Bytes::new(150_000)));
     net.plan.scheme = Config::find("e2cm", None).unwrap();
     net.plan.end = Instant::ZERO + Span::from_ms(20);
@@ -53,7 +53,7 @@ fn ideal_probes(hosts: &[&str]) -> Net {
     for host in hosts {
         net.flow(host, "c", 0, greedy());
     }
-    let out = net.port("s->c") as usize;
+    let out = net.port("s->c");
     let port = &mut net.plan.ports[out];
     (port.rate, port.watched, port.capacity) = (BitRate::gbps(1), true, Some(Bytes::new(150_000)));
     net.plan.scheme = Config::find("fecn", None).unwrap();

@@ -6,8 +6,8 @@ use net::Net;
 use proptest::prelude::*;
 use qcnlab_schemes::registry::Config;
 use qcnlab_sim::roce::{QpConfig, QpRecovery};
-use qcnlab_sim::{Events, Feedback, ServiceChange, Traffic, testing};
-use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use qcnlab_sim::{Events, Feedback, FlowId, LimiterId, ServiceChange, Traffic, testing};
+use qcnlab_units::{BitRate, Bytes, Id, Instant, Span};
 
 const TEN: BitRate = BitRate::gbps(10);
 
@@ -50,7 +50,7 @@ proptest! {
         }
         let high = watermark * 2000;
         net.pause("s", high + 40_000, high, high - 4000);
-        let port = net.port("s->c") as usize;
+        let port = net.port("s->c");
         net.plan.ports[port].watched = true;
         net.plan.ports[port].recorded = true;
         net.plan.ports[port].capacity = Some(Bytes::new(300_000));
@@ -100,7 +100,7 @@ proptest! {
         for (from, hops, packets, start) in &messages {
             let (from, to) = (names[*from], names[(from + hops) % 5]);
             let total = Some(Bytes::new(packets * 1000 - 7));
-            let flow = net.flow(from, to, 0, Traffic::Roce { config: config.into(), total }) as usize;
+            let flow = net.flow(from, to, 0, Traffic::Roce { config: config.into(), total });
             let flow = &mut net.plan.flows[flow];
             (flow.frame, flow.start, flow.start_jitter) =
                 (Bytes::new(1048), Instant::ZERO + Span::from_us(*start), Span::from_us(1));
@@ -108,7 +108,7 @@ proptest! {
         if shared {
             // The last message shares the limiter of the first.
             let last = net.plan.flows.len() as u32 - 1;
-            net.plan.flows[last as usize].limiter = 0;
+            net.plan.flows[FlowId::new(last)].limiter = LimiterId::new(0);
             prop_assume!(last > 0);
         }
         for port in &mut net.plan.ports {

@@ -6,10 +6,10 @@ mod net;
 use net::Net;
 use qcnlab_schemes::registry::Config;
 use qcnlab_sim::{
-    Control, Engine, FrameFacts, Halt, Process, ReplayError, ReplayPlan, ReplaySource, ReplayStream, ReplayedFrame,
-    Traffic,
+    Control, Engine, FlowId, FrameFacts, Halt, Process, ReplayError, ReplayPlan, ReplaySource, ReplayStream,
+    ReplayedFrame, Traffic,
 };
-use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use qcnlab_units::{BitRate, Bytes, Id, Instant, Span};
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -81,7 +81,7 @@ fn left(net: &Net, port: &str) -> Vec<(u64, u32, u64)> {
     let mut left = Vec::new();
     let mut note = |departure: &qcnlab_sim::Departure| {
         if let FrameFacts::Data(data) = departure.frame {
-            left.push((departure.at.ps() / 1000, data.flow, data.size.get()));
+            left.push((departure.at.ps() / 1000, data.flow.number(), data.size.get()));
         }
         ControlFlow::Continue(())
     };
@@ -137,8 +137,8 @@ fn a_replay_stops_at_its_stop() {
 fn what_finds_no_room_is_refused() {
     for (count, refused) in [(4, 0), (6, 2)] {
         let mut net = two_senders(Written::new(&vec![(10, 0, 100); count]));
-        net.plan.flows[0].frame = Bytes::new(100);
-        net.plan.flows[0].room = Some(Bytes::new(300));
+        net.plan.flows[FlowId::new(0)].frame = Bytes::new(100);
+        net.plan.flows[FlowId::new(0)].room = Some(Bytes::new(300));
         let done = net.run();
         assert_eq!((done.counters.frames_refused, done.counters.frames_sent), (refused, count as u64 - refused));
     }
@@ -149,7 +149,7 @@ fn what_finds_no_room_is_refused() {
 fn a_reaction_point_slows_a_replay() {
     let frames: Vec<(u64, u32, u16)> = (0..300).flat_map(|n| [(12 * n, 0, 1500), (12 * n, 1, 1500)]).collect();
     let mut net = two_senders(Written::new(&frames));
-    let port = net.port("switch->sink") as usize;
+    let port = net.port("switch->sink");
     net.plan.ports[port].watched = true;
     net.plan.scheme = Config::find("qcn", None).unwrap();
     net.plan.end = at(3600);
@@ -188,9 +188,9 @@ fn a_stream_that_fails_ends_the_run() {
 fn a_replay_runs_beside_a_generator() {
     let mut net = two_senders(Written::new(&[(10, 0, 64), (30, 1, 64)]));
     let fed = net.fed("sink", "a", Process::Constant { rate: BitRate::mbps(100) });
-    net.plan.flows[fed as usize].frame = Bytes::new(500);
+    net.plan.flows[fed].frame = Bytes::new(500);
     net.plan.end = at(100);
     assert_eq!(left(&net, "a->switch"), [(10_512, 0, 64)]);
     assert_eq!(left(&net, "b->switch"), [(30_512, 1, 64)]);
-    assert_eq!(left(&net, "sink->switch"), [0, 40, 80].map(|us| (us * 1000 + 4000, fed, 500)));
+    assert_eq!(left(&net, "sink->switch"), [0, 40, 80].map(|us| (us * 1000 + 4000, fed.number(), 500)));
 }

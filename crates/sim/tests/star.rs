@@ -5,14 +5,16 @@ mod net;
 use proptest::prelude::*;
 use qcnlab_schemes::registry::Config;
 use qcnlab_sim::{
-    Control, Engine, Events, Feedback, Finished, FlowPlan, FlowSettings, NodePlan, PathChoice, Plan, PortPlan, Record,
-    ServiceChange, Ties, Traffic,
+    Control, Engine, Events, Feedback, Finished, FlowPlan, FlowSettings, LimiterId, NodeId, NodePlan, PathChoice, Plan,
+    PortId, PortPlan, Record, ServiceChange, Ties, Traffic,
 };
-use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use qcnlab_units::{BitRate, Bytes, Id, IdVec, Instant, Span};
 
 /// `sources` hosts, a switch and a sink; 10 Gb/s links of `delay`.
-fn star(sources: u32, delay: Span, traffic: Traffic, scheme: &str) -> Plan {
-    let switch = sources;
+fn star(sources: usize, delay: Span, traffic: Traffic, scheme: &str) -> Plan {
+    let switch = NodeId::at(sources);
+    let sink = NodeId::at(sources + 1);
+    let host = NodeId::at;
     let port = |name: String, (from, to), capacity, watched, peer| PortPlan {
         name,
         from,
@@ -25,27 +27,21 @@ fn star(sources: u32, delay: Span, traffic: Traffic, scheme: &str) -> Plan {
         watched,
         wred: Vec::new(),
         recorded: watched,
-        peer,
+        peer: Some(PortId::at(peer)),
     };
-    let mut ports: Vec<_> = (0..sources)
-        .map(|i| port(format!("source{i}->switch"), (i, switch), None, false, Some(sources + 1 + i)))
+    let mut ports: IdVec<PortId, PortPlan> = (0..sources)
+        .map(|i| port(format!("source{i}->switch"), (host(i), switch), None, false, sources + 1 + i))
         .collect();
-    ports.push(port(
-        "switch->sink".to_owned(),
-        (switch, switch + 1),
-        Some(Bytes::new(150_000)),
-        true,
-        Some(2 * sources + 1),
-    ));
-    ports.extend((0..sources).map(|i| port(format!("switch->source{i}"), (switch, i), None, false, Some(i))));
-    ports.push(port("sink->switch".to_owned(), (switch + 1, switch), None, false, Some(sources)));
+    ports.push(port("switch->sink".to_owned(), (switch, sink), Some(Bytes::new(150_000)), true, 2 * sources + 1));
+    ports.extend((0..sources).map(|i| port(format!("switch->source{i}"), (switch, host(i)), None, false, i)));
+    ports.push(port("sink->switch".to_owned(), (sink, switch), None, false, sources));
     let flows = (0..sources)
         .map(|i| FlowPlan {
             name: format!("source{i}").into(),
-            paths: vec![vec![i, sources]].into(),
+            paths: vec![[i, sources].map(PortId::at).to_vec()].into(),
             traffic: traffic.clone(),
             start: Instant::ZERO,
-            limiter: i,
+            limiter: LimiterId::at(i),
             settings: FlowSettings::default().into(),
         })
         .collect();
@@ -145,7 +141,7 @@ fn a_ceiling_holds() {
 #[test]
 fn service_changes_show_in_the_throughput() {
     let mut plan = star(2, Span::from_us(5), Traffic::Saturated { ceiling: None, total: None }, "none");
-    let change = |ms, rate| ServiceChange { at: Instant::ZERO + Span::from_ms(ms), port: 2, rate };
+    let change = |ms, rate| ServiceChange { at: Instant::ZERO + Span::from_ms(ms), port: PortId::new(2), rate };
     plan.services = vec![change(5, BitRate::mbps(500)), change(10, BitRate::gbps(10))];
     let done = run(&plan);
     let rate_in_bin = |bin: u64| -> u64 {
@@ -256,6 +252,7 @@ proptest! {
         seed: u64,
     ) {
         let traffic = if saturated { Traffic::Saturated { ceiling: Some(BitRate::mbps(rate)), total: total.map(Bytes::new) } } else { Traffic::Constant { rate: BitRate::mbps(rate) } };
+        let sources = sources as usize;
         let mut plan = star(sources, Span::from_us(delay), traffic, scheme);
         plan.seed = seed;
         plan.feedback = if frames { Feedback::Frames { size: Bytes::new(64), class: 7 } } else { Feedback::Ideal };
@@ -267,9 +264,9 @@ proptest! {
         }
         for port in &mut plan.ports { port.overhead = Bytes::new(overhead); }
         plan.services = vec![
-            ServiceChange { at: Instant::ZERO + Span::from_ms(dip), port: sources, rate: BitRate::mbps(low) },
-            ServiceChange { at: Instant::ZERO + Span::from_ms(dip + 2), port: 0, rate: BitRate::mbps(low) },
-            ServiceChange { at: Instant::ZERO + Span::from_ms(dip + 4), port: sources, rate: BitRate::gbps(10) },
+            ServiceChange { at: Instant::ZERO + Span::from_ms(dip), port: PortId::at(sources), rate: BitRate::mbps(low) },
+            ServiceChange { at: Instant::ZERO + Span::from_ms(dip + 2), port: PortId::at(0), rate: BitRate::mbps(low) },
+            ServiceChange { at: Instant::ZERO + Span::from_ms(dip + 4), port: PortId::at(sources), rate: BitRate::gbps(10) },
         ];
         let done = run(&plan);
         // Probes have a class, and so a queue of their own, where they travel as frames.

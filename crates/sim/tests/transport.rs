@@ -6,11 +6,11 @@ use net::Net;
 use qcnlab_schemes::registry::Config;
 use qcnlab_sim::tcp::{self, Flavour};
 use qcnlab_sim::testing::connection;
-use qcnlab_sim::{Finished, PausePlan, PauseRule, PauseScope, PauseTarget, ServiceChange, Traffic};
-use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use qcnlab_sim::{Finished, FlowId, PausePlan, PauseRule, PauseScope, PauseTarget, ServiceChange, Traffic};
+use qcnlab_units::{BitRate, Bytes, Id, Instant, Span};
 
-fn connect(net: &mut Net, from: &str, to: &str, config: tcp::Config, total: Option<u64>) -> usize {
-    net.flow(from, to, 0, Traffic::Tcp { config: config.into(), total: total.map(Bytes::new) }) as usize
+fn connect(net: &mut Net, from: &str, to: &str, config: tcp::Config, total: Option<u64>) -> FlowId {
+    net.flow(from, to, 0, Traffic::Tcp { config: config.into(), total: total.map(Bytes::new) })
 }
 
 /// A window that never closes carries the window once a round trip.
@@ -22,7 +22,7 @@ fn a_lone_connection_carries_its_window_each_round_trip() {
     connect(&mut net, "a", "b", connection(Flavour::Reno), None);
     net.plan.end = Instant::ZERO + Span::from_ms(100);
     let done = net.run();
-    let tcp = done.flows[0].tcp.unwrap();
+    let tcp = done.flows[FlowId::new(0)].tcp.unwrap();
     // 44 segments fit into 65 536 B. A round trip: four delays of 60 us, two transmissions of 1518 B (1.2144 us)
     // and two of 64 B: 242.53 us. 100 ms hold 412 of them; slow start costs some.
     let rounds = 0.1 / 242.53e-6;
@@ -56,13 +56,13 @@ fn a_transfer_is_complete_to_the_octet_over_a_lossy_queue() {
         let mut net = Net::new(&["a", "s", "b"]);
         net.link("a", "s", BitRate::gbps(10), Span::from_us(10));
         net.link("s", "b", BitRate::gbps(1), Span::from_us(10));
-        let port = net.port("s->b") as usize;
+        let port = net.port("s->b");
         net.plan.ports[port].capacity = Some(Bytes::new(20_000));
         let config = tcp::Config { min_rto: Span::from_ms(2), initial_rto: Span::from_ms(5), ..connection(flavour) };
         connect(&mut net, "a", "b", config, Some(3_000_001));
         net.plan.end = Instant::ZERO + Span::from_ms(2000);
         let done = net.run();
-        let flow = done.flows[0];
+        let flow = done.flows[FlowId::new(0)];
         assert_eq!(flow.tcp.unwrap().in_order_bytes, 3_000_001, "{flavour:?}");
         assert!(done.counters.frames_dropped > 0 && flow.tcp.unwrap().retransmitted > 0, "{flavour:?}");
         // 3 MB at 1 Gb/s, headers and all, take 24.96 ms at least.
@@ -78,13 +78,13 @@ fn two_reno_flows_share_a_link_in_sawteeth() {
         net.link(host, "s", BitRate::gbps(10), Span::from_us(100));
     }
     net.link("s", "c", BitRate::gbps(1), Span::from_us(100));
-    let port = net.port("s->c") as usize;
+    let port = net.port("s->c");
     net.plan.ports[port].capacity = Some(Bytes::new(20 * 1518));
     let config = tcp::Config { max_window: Bytes::new(1 << 20), ..connection(Flavour::NewReno) };
     for host in ["a", "b"] {
         connect(&mut net, host, "c", config, None);
     }
-    net.plan.flows[1].start = Instant::ZERO + Span::from_us(1777);
+    net.plan.flows[FlowId::new(1)].start = Instant::ZERO + Span::from_us(1777);
     net.plan.end = Instant::ZERO + Span::from_ms(4000);
     net.plan.record.queue_every = Span::from_ms(1);
     let done = net.run();
@@ -102,7 +102,7 @@ fn two_reno_flows_share_a_link_in_sawteeth() {
     // both together, 27.5 segments at two a round trip, takes 13.75 round trips: 5.5 to 9 ms, 440 to 730 in 4 s.
     let cuts: u64 = done.flows.iter().map(|flow| flow.tcp.unwrap().fast_retransmits).sum();
     assert!((440..1460).contains(&cuts), "{cuts}");
-    let share = done.flows[0].delivered as f64 / done.flows[1].delivered as f64;
+    let share = done.flows[FlowId::new(0)].delivered as f64 / done.flows[FlowId::new(1)].delivered as f64;
     assert!((0.8..1.25).contains(&share), "{share}");
 }
 
@@ -116,7 +116,7 @@ fn deck003(rtt: Span, pause: bool, qcn: bool) -> Finished {
     for host in &hosts {
         net.link(host, "s", BitRate::gbps(10), quarter);
     }
-    let hot = net.port("s->n0") as usize;
+    let hot = net.port("s->n0");
     net.plan.ports[hot].capacity = Some(Bytes::new(225_000));
     net.plan.ports[hot].watched = true;
     net.plan.ports[hot].recorded = true;
@@ -125,7 +125,7 @@ fn deck003(rtt: Span, pause: bool, qcn: bool) -> Finished {
         net.plan.flows[flow].start_jitter = Span::from_us(100);
     }
     if pause {
-        let s = net.node("s") as usize;
+        let s = net.node("s");
         net.plan.nodes[s].pause = Some(PausePlan {
             scope: PauseScope::Link,
             rule: PauseRule::Threshold { threshold: Bytes::new(120_000), quanta: 1875, stops: PauseTarget::Arriving },
@@ -136,7 +136,7 @@ fn deck003(rtt: Span, pause: bool, qcn: bool) -> Finished {
         net.plan.scheme = Config::find("qcn", None).unwrap();
     }
     let change =
-        |ms, gbps| ServiceChange { at: Instant::ZERO + Span::from_ms(ms), port: hot as u32, rate: BitRate::gbps(gbps) };
+        |ms, gbps| ServiceChange { at: Instant::ZERO + Span::from_ms(ms), port: hot, rate: BitRate::gbps(gbps) };
     net.plan.services = vec![change(1000, 2), change(2000, 10)];
     net.plan.record.queue_every = Span::from_us(100);
     net.plan.record.bin = Span::from_ms(10);

@@ -150,6 +150,18 @@ impl<I: Id, T> IdVec<I, T> {
         self.items.get_mut(id.position())
     }
 
+    /// Returns an element to be changed; where there is none yet, default ones are appended up to it.
+    #[inline]
+    pub fn get_or_grow(&mut self, id: I) -> &mut T
+    where
+        T: Default,
+    {
+        if self.items.len() <= id.position() {
+            self.items.resize_with(id.position() + 1, T::default);
+        }
+        &mut self.items[id.position()]
+    }
+
     /// Returns every id, in order.
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = I> + ExactSizeIterator + use<I, T> {
         let end = I::at(self.items.len()).number();
@@ -239,6 +251,15 @@ impl<'a, I, T> IntoIterator for &'a IdVec<I, T> {
 
     fn into_iter(self) -> Self::IntoIter {
         self.items.iter()
+    }
+}
+
+impl<'a, I, T> IntoIterator for &'a mut IdVec<I, T> {
+    type Item = &'a mut T;
+    type IntoIter = std::slice::IterMut<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.items.iter_mut()
     }
 }
 

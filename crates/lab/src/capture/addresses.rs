@@ -4,8 +4,8 @@ use crate::fabric::Fabric;
 use qcnlab_scenario::Scenario;
 use qcnlab_schemes::SignalKind;
 use qcnlab_schemes::registry::{Config, catalogue};
-use qcnlab_sim::{FlowPlan, Traffic};
-use qcnlab_units::Bytes;
+use qcnlab_sim::{FlowId, FlowPlan, LimiterId, NodeId, Traffic};
+use qcnlab_units::{Bytes, Id, IdVec};
 use qcnlab_wire::{Cpid, MacAddress};
 use std::collections::HashMap;
 
@@ -23,23 +23,23 @@ const ROCE: u64 = 12 + 4;
 pub(super) const NUMBER: u64 = 8;
 
 /// The address of a node: 02:00 and its number in the scenario, from 1.
-pub(super) fn mac(node: u32) -> MacAddress {
-    MacAddress::local(node + 1)
+pub(super) fn mac(node: NodeId) -> MacAddress {
+    MacAddress::local(node.number() + 1)
 }
 
 /// The address of a node, as text.
-pub(crate) fn mac_address(node: u32) -> String {
+pub(crate) fn mac_address(node: NodeId) -> String {
     mac(node).to_string()
 }
 
 /// The CPID of a bridge's congestion point, whose number in the run counts from 0, as 16 hexadecimal digits.
-pub(crate) fn cpid(bridge: u32, point: u32) -> String {
+pub(crate) fn cpid(bridge: NodeId, point: u32) -> String {
     Cpid::new(mac(bridge), point.wrapping_add(1) as u16).to_string()
 }
 
 /// The address of a node in 10.0.0.0/8: its number in the scenario, from 1.
-pub(super) fn ip(node: u32) -> [u8; 4] {
-    let [_, b, c, d] = (node + 1).to_be_bytes();
+pub(super) fn ip(node: NodeId) -> [u8; 4] {
+    let [_, b, c, d] = (node.number() + 1).to_be_bytes();
     [10, b, c, d]
 }
 
@@ -92,8 +92,8 @@ impl Messages {
 /// How a flow looks on the wire.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FlowOnWire {
-    pub(super) source: u32,
-    pub(super) destination: u32,
+    pub(super) source: NodeId,
+    pub(super) destination: NodeId,
     /// Number of its reaction point in its host, from 1.
     pub(super) rpid: u16,
     /// Port of the sender, and the queue pair.
@@ -123,14 +123,14 @@ impl FlowOnWire {
 }
 
 /// All flows of a fabric, as they look on the wire.
-pub(super) fn flows(scenario: &Scenario, fabric: &Fabric) -> Vec<FlowOnWire> {
+pub(super) fn flows(scenario: &Scenario, fabric: &Fabric) -> IdVec<FlowId, FlowOnWire> {
     let roce = answers_with_cnps(scenario);
-    let mut limiters: HashMap<u32, (u32, u16)> = HashMap::new();
-    let mut of_host: HashMap<u32, u16> = HashMap::new();
+    let mut limiters: HashMap<LimiterId, (NodeId, u16)> = HashMap::new();
+    let mut of_host: HashMap<NodeId, u16> = HashMap::new();
     let each = (0u32..).zip(&fabric.flows).map(|(index, flow)| {
         let path = &flow.paths[0];
-        let source = fabric.ports[path[0] as usize].from;
-        let destination = fabric.ports[path[path.len() - 1] as usize].to;
+        let source = fabric.ports[path[0]].from;
+        let destination = fabric.ports[path[path.len() - 1]].to;
         let (_, rpid) = *limiters.entry(flow.limiter).or_insert_with(|| {
             let next = of_host.entry(source).or_insert(0);
             *next = next.wrapping_add(1);

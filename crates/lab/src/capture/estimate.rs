@@ -5,6 +5,7 @@ use super::{CaptureOptions, FramesKept};
 use crate::fabric::Fabric;
 use qcnlab_capture::frame_block_len;
 use qcnlab_scenario::Scenario;
+use qcnlab_sim::PortId;
 use qcnlab_units::{Bytes, Instant};
 
 /// Octets that are not those of frames: the section with the scenario's name, and each interface.
@@ -12,13 +13,13 @@ const HEAD: u64 = 400;
 const INTERFACE: u64 = 400;
 
 /// Octets of a capture of `ports`: each sends as much as its flows offer and its rate allows, for the whole window.
-pub(super) fn size(scenario: &Scenario, fabric: &Fabric, ports: &[u32], options: &CaptureOptions) -> Bytes {
+pub(super) fn size(scenario: &Scenario, fabric: &Fabric, ports: &[PortId], options: &CaptureOptions) -> Bytes {
     let end = Instant::ZERO + scenario.duration;
     let seconds = options.until.min(end).since(options.from.min(end)).seconds();
     let flows = addresses::flows(scenario, fabric);
     let (mut octets, mut frames) = (0.0, 0.0);
     for port in ports {
-        let plan = &fabric.ports[*port as usize];
+        let plan = &fabric.ports[*port];
         let crossing = fabric.flows.iter().zip(&flows).zip(&fabric.wanted_bps);
         let crossing = crossing.filter(|((flow, _), _)| flow.paths.iter().any(|path| path.contains(port)));
         // Frames a second of each flow, and octets of each frame in the file.

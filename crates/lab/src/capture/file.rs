@@ -10,8 +10,8 @@ use qcnlab_capture::{
     CaptureError, CaptureWriter, Direction, FrameToWrite, Interface, InterfaceId, LINK_COMMENT, STAMPS_COMMENT, Section,
 };
 use qcnlab_scenario::Scenario;
-use qcnlab_sim::{Departure, FrameFacts};
-use qcnlab_units::{Bytes, Instant};
+use qcnlab_sim::{Departure, FrameFacts, PortId};
+use qcnlab_units::{Bytes, IdVec, Instant};
 use std::fs::File;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -20,8 +20,8 @@ use std::ops::ControlFlow;
 pub(super) struct CaptureFile {
     writer: Option<CaptureWriter<Blocks>>,
     translator: Translator,
-    /// The interface of each port, by its index in the plan.
-    interfaces: Vec<Option<InterfaceId>>,
+    /// The interface of each port.
+    interfaces: IdVec<PortId, Option<InterfaceId>>,
     options: CaptureOptions,
     summary: CaptureSummary,
 }
@@ -32,7 +32,7 @@ impl CaptureFile {
         scenario: &Scenario,
         fabric: &Fabric,
         seed: u64,
-        ports: &[u32],
+        ports: &[PortId],
         options: &CaptureOptions,
     ) -> Result<CaptureFile, RunError> {
         let capture = |fault| RunError::Capture(fault);
@@ -49,10 +49,10 @@ impl CaptureFile {
         let cannot_write = |error: CaptureError| cannot(error.to_string());
         let mut writer = CaptureWriter::new(Blocks::new(file), &section).map_err(cannot_write)?;
         let mut translator = Translator::new(scenario, fabric);
-        let mut interfaces = vec![None; fabric.ports.len()];
+        let mut interfaces = IdVec::for_each_of(&fabric.ports, None);
         for port in ports {
-            let plan = &fabric.ports[*port as usize];
-            let (from, to) = (&fabric.nodes[plan.from as usize].name, &fabric.nodes[plan.to as usize].name);
+            let plan = &fabric.ports[*port];
+            let (from, to) = (&fabric.nodes[plan.from].name, &fabric.nodes[plan.to].name);
             let interface = Interface {
                 name: cut(plan.name.clone()),
                 description: cut(format!("port of {from} towards {to}")),
@@ -64,16 +64,16 @@ impl CaptureFile {
                     (plan.delay + plan.latency).ps() / 1000
                 )),
             };
-            interfaces[*port as usize] = Some(writer.add_interface(&interface).map_err(cannot_write)?);
+            interfaces[*port] = Some(writer.add_interface(&interface).map_err(cannot_write)?);
         }
         if options.from == Instant::ZERO {
             let most = options.max_frames.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
             for port in ports.iter().take(most) {
                 let frame = translator
-                    .announcement(*port, fabric.announced[*port as usize])
+                    .announcement(*port, fabric.announced[*port])
                     .map_err(|error| cannot(error.to_string()))?;
                 let written = FrameToWrite {
-                    interface: interfaces[*port as usize].unwrap_or(InterfaceId(0)),
+                    interface: interfaces[*port].unwrap_or(InterfaceId(0)),
                     at: Instant::ZERO,
                     octets: frame.octets,
                     wire_len: frame.octets.len() as u32,
@@ -83,7 +83,7 @@ impl CaptureFile {
                 writer.write_frame(&written).map_err(cannot_write)?;
             }
         }
-        let names = ports.iter().map(|port| fabric.port_names[*port as usize].to_owned()).collect();
+        let names = ports.iter().map(|port| fabric.ports[*port].name.clone()).collect();
         let summary = CaptureSummary { ports: names, frames: 0, size: Bytes::ZERO, limit: None, failure: None };
         let options = options.clone();
         Ok(CaptureFile { writer: Some(writer), translator, interfaces, options, summary })
@@ -95,7 +95,7 @@ impl CaptureFile {
             return ControlFlow::Continue(());
         }
         let Some(writer) = &mut self.writer else { return ControlFlow::Continue(()) };
-        let Some(interface) = self.interfaces[departure.port as usize] else { return ControlFlow::Continue(()) };
+        let Some(interface) = self.interfaces[departure.port] else { return ControlFlow::Continue(()) };
         let written = match self.translator.frame(departure) {
             Ok(frame) => {
                 let kept = match self.options.kept {

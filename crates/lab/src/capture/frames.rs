@@ -5,7 +5,8 @@ use crate::fabric::{Announced, Fabric};
 use qcnlab_scenario::Scenario;
 use qcnlab_schemes::params::Value;
 use qcnlab_schemes::{CpId, ProbeKind, Signal};
-use qcnlab_sim::{DataFacts, Departure, FrameFacts, PauseScope, SignalFacts};
+use qcnlab_sim::{DataFacts, Departure, FlowId, FrameFacts, NodeId, PauseScope, PortId, SignalFacts};
+use qcnlab_units::IdVec;
 use qcnlab_wire::{
     Aeth, AethKind, Bcn, Bth, CnTag, CnTlv, Cnm, Codec, Cpid, Frame, IpEcn, Ipv4Header, Ipv4Packet, Lldp, MacAddress,
     MacControl, NakCode, Pause, Payload, Pfc, PfcTlv, Probe, ProbeAnswer, Quanta, QuantizedFb, QueueReport, QueueUnits,
@@ -38,10 +39,10 @@ pub(super) struct OnWire<'a> {
 
 /// Makes frames of what the engine tells.
 pub(super) struct Translator {
-    flows: Vec<FlowOnWire>,
-    ports: Vec<Ends>,
+    flows: IdVec<FlowId, FlowOnWire>,
+    ports: IdVec<PortId, Ends>,
     /// The node of each congestion point that has sent a signal.
-    bridges: HashMap<u32, u32>,
+    bridges: HashMap<u32, NodeId>,
     /// Feedback bits that a CNM has no room for.
     spare_bits: u32,
     data: Vec<u8>,
@@ -51,7 +52,7 @@ pub(super) struct Translator {
 
 struct Ends {
     name: String,
-    from: u32,
+    from: NodeId,
     node: String,
     /// Priorities that the node pauses by PFC, a bit each.
     pfc: u8,
@@ -60,7 +61,7 @@ struct Ends {
 impl Translator {
     pub(super) fn new(scenario: &Scenario, fabric: &Fabric) -> Translator {
         let ends = |port: &qcnlab_sim::PortPlan| {
-            let node = &fabric.nodes[port.from as usize];
+            let node = &fabric.nodes[port.from];
             Ends {
                 name: port.name.clone(),
                 from: port.from,
@@ -83,8 +84,8 @@ impl Translator {
     }
 
     /// What a port announces of itself and of priorities under congestion control.
-    pub(super) fn announcement(&mut self, port: u32, announced: Announced) -> Result<OnWire<'_>, WireError> {
-        let ends = &self.ports[port as usize];
+    pub(super) fn announcement(&mut self, port: PortId, announced: Announced) -> Result<OnWire<'_>, WireError> {
+        let ends = &self.ports[port];
         let source = addresses::mac(ends.from);
         let mut tlvs = vec![
             Tlv::ChassisId { subtype: 4, id: &source.0 },
@@ -117,7 +118,7 @@ impl Translator {
                     ProbeKind::Path => Cpid::default(),
                 };
                 let body = SchemeBody::Probe(probe_body(&probe));
-                let on_wire = self.flows[flow.flow as usize];
+                let on_wire = self.flows[flow.flow];
                 let (to, from) = (addresses::mac(on_wire.destination), addresses::mac(on_wire.source));
                 self.message(to, from, flow.class, SchemeMessage { cpid, body }, flow.size.get())?
             }
@@ -126,7 +127,7 @@ impl Translator {
                     None => MacControl::Pause(Pause { time: Quanta(quanta) }),
                     Some(classes) => MacControl::Pfc(Pfc::new(classes, Quanta(quanta))),
                 };
-                let source = addresses::mac(self.ports[departure.port as usize].from);
+                let source = addresses::mac(self.ports[departure.port].from);
                 let frame = Frame::new(MacAddress::MAC_CONTROL, source, Payload::MacControl(control));
                 whole(frame.encode_padded(&mut self.octets)?)
             }
@@ -135,7 +136,7 @@ impl Translator {
     }
 
     fn data_frame(&mut self, facts: DataFacts) -> Result<(usize, usize), WireError> {
-        let on_wire = self.flows[facts.flow as usize];
+        let on_wire = self.flows[facts.flow];
         let scheme_tag = self.scheme_tag(&facts, on_wire.protocol);
         let headers = on_wire.headers(facts.cn_tagged, scheme_tag.is_some());
         let frame = data_frame(&mut self.data, on_wire, &facts, scheme_tag)?;
@@ -155,7 +156,7 @@ impl Translator {
     }
 
     fn acknowledgement(&mut self, facts: DataFacts, negative: bool, echo: bool) -> Result<(usize, usize), WireError> {
-        let flow = self.flows[facts.flow as usize];
+        let flow = self.flows[facts.flow];
         let position = 1u32.wrapping_add(flow.stream_position(facts.number) as u32);
         let header = TcpHeader {
             ack: true,
@@ -178,8 +179,8 @@ impl Translator {
     }
 
     fn signal(&mut self, facts: SignalFacts) -> Result<(usize, usize), WireError> {
-        let on_wire = self.flows[facts.sampled.flow as usize];
-        let at = &self.ports[facts.sampled_at as usize];
+        let on_wire = self.flows[facts.sampled.flow];
+        let at = &self.ports[facts.sampled_at];
         let bridge = at.from;
         self.comment = match (facts.carried, facts.heard) {
             (None, false) => format!("sampled at {}; ideal feedback: it crosses no link", at.name),
@@ -262,8 +263,8 @@ impl Translator {
         size: u64,
     ) -> Result<(usize, usize), WireError> {
         use std::fmt::Write;
-        let flow = self.flows[facts.sampled.flow as usize];
-        let bridge = addresses::mac(self.ports[facts.sampled_at as usize].from);
+        let flow = self.flows[facts.sampled.flow];
+        let bridge = addresses::mac(self.ports[facts.sampled_at].from);
         if self.spare_bits > 0 {
             let bits = self.spare_bits + 6;
             // Writing to a string does not fail.
@@ -399,7 +400,7 @@ fn roce_acknowledgement(flow: FlowOnWire, expected: u32, msn: u32, (negative, ec
     udp(flow.port, RocePacket::UDP_PORT, UdpPayload::Roce(packet))
 }
 
-fn tagged(to: u32, from: u32, priority: u8, payload: Payload<'_>) -> Frame<'_> {
+fn tagged(to: NodeId, from: NodeId, priority: u8, payload: Payload<'_>) -> Frame<'_> {
     let c_tag = Some(VlanTag { priority, drop_eligible: false, vlan: VLAN });
     Frame { c_tag, ..Frame::new(addresses::mac(to), addresses::mac(from), payload) }
 }
@@ -408,7 +409,7 @@ fn udp(source_port: u16, destination_port: u16, payload: UdpPayload<'_>) -> Segm
     Segment::Udp { header: UdpHeader { source_port, destination_port, ..UdpHeader::default() }, payload }
 }
 
-fn ipv4(from: u32, to: u32, ecn: IpEcn, segment: Segment<'_>) -> Result<Payload<'_>, WireError> {
+fn ipv4(from: NodeId, to: NodeId, ecn: IpEcn, segment: Segment<'_>) -> Result<Payload<'_>, WireError> {
     let header = Ipv4Header {
         source: addresses::ip(from),
         destination: addresses::ip(to),

@@ -3,8 +3,8 @@
 use super::fabric;
 use super::frames::Translator;
 use qcnlab_scenario::Scenario;
-use qcnlab_sim::{DataFacts, Departure, FrameFacts};
-use qcnlab_units::{Bytes, Instant};
+use qcnlab_sim::{DataFacts, Departure, FlowId, FrameFacts, PortId};
+use qcnlab_units::{Bytes, Id, Instant};
 
 const FIRST: u8 = 0;
 const MIDDLE: u8 = 1;
@@ -29,7 +29,7 @@ fn message(size: &str) -> Translator {
 
 fn facts(number: u32, size: u64) -> DataFacts {
     DataFacts {
-        flow: 0,
+        flow: FlowId::new(0),
         number,
         size: Bytes::new(size),
         class: 3,
@@ -44,7 +44,7 @@ fn facts(number: u32, size: u64) -> DataFacts {
 
 /// Opcode and sequence number, of 24 bits, of packet `number`.
 fn packet(of: &mut Translator, number: u32) -> (u8, u32) {
-    let departure = Departure { at: Instant::ZERO, port: 0, frame: FrameFacts::Data(facts(number, 304)) };
+    let departure = Departure { at: Instant::ZERO, port: PortId::new(0), frame: FrameFacts::Data(facts(number, 304)) };
     let octets = of.frame(&departure).unwrap().octets;
     (octets[BTH], u32::from_be_bytes([0, octets[BTH + 9], octets[BTH + 10], octets[BTH + 11]]))
 }
@@ -52,7 +52,8 @@ fn packet(of: &mut Translator, number: u32) -> (u8, u32) {
 /// Sequence number and number of messages of the acknowledgement of all before packet `expected`.
 fn answer(of: &mut Translator, expected: u32, negative: bool) -> (u32, u32) {
     let flow = facts(expected, 64);
-    let departure = Departure { at: Instant::ZERO, port: 0, frame: FrameFacts::Ack { flow, negative, echo: false } };
+    let departure =
+        Departure { at: Instant::ZERO, port: PortId::new(0), frame: FrameFacts::Ack { flow, negative, echo: false } };
     let octets = of.frame(&departure).unwrap().octets;
     let number = |at: usize| u32::from_be_bytes([0, octets[at], octets[at + 1], octets[at + 2]]);
     (number(BTH + 9), number(BTH + 13))

@@ -21,7 +21,7 @@ use crate::workers::run_each;
 use file::CaptureFile;
 use qcnlab_network::Pattern;
 use qcnlab_scenario::{Draw, Scenario};
-use qcnlab_sim::Control;
+use qcnlab_sim::{Control, PortId};
 use qcnlab_units::{Bytes, Instant};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -141,13 +141,13 @@ fn fabric(scenario: &Scenario, seed: u64) -> Result<Arc<Fabric>, RunError> {
     fabric.map(Arc::new).map_err(|error| RunError::Scenario { replication: 0, error })
 }
 
-/// The ports whose names match, by index.
-fn matching(fabric: &Fabric, text: &str) -> Result<Vec<u32>, RunError> {
+/// The ports whose names match.
+fn matching(fabric: &Fabric, text: &str) -> Result<Vec<PortId>, RunError> {
     let pattern = Pattern::read(text).map_err(|error| {
         RunError::Capture(CaptureFault::Pattern { pattern: text.to_owned(), why: error.to_string() })
     })?;
-    let ports = (0..).zip(fabric.port_names.iter()).filter(|(_, name)| pattern.matches(name));
-    let ports: Vec<u32> = ports.map(|(index, _)| index).collect();
+    let ports = fabric.ports.enumerate().filter(|(_, port)| pattern.matches(&port.name));
+    let ports: Vec<PortId> = ports.map(|(id, _)| id).collect();
     if ports.is_empty() {
         let some = fabric.port_names.iter().take(CaptureFault::MOST_NAMED).map(str::to_owned).collect();
         let fault = CaptureFault::NoPort { pattern: text.to_owned(), some, all: fabric.port_names.len() };

@@ -1,8 +1,8 @@
 //! Clocks that are off: each transmitter's rate, drawn once.
 
 use qcnlab_schemes::{Dice, Purpose};
-use qcnlab_sim::{GeneratorPlan, Plan, Process, Traffic};
-use qcnlab_units::BitRate;
+use qcnlab_sim::{FlowId, GeneratorPlan, Plan, PortId, Process, Traffic};
+use qcnlab_units::{BitRate, IdVec};
 
 /// Sets the clock of every transmitter of `plan` off by up to `tolerance_ppm` millionths, either way. A port's clock
 /// gives its rate, in hotspots, too; the clock of a host's port also that of the frames which the host offers at a
@@ -13,14 +13,14 @@ pub(super) fn set_off(plan: &mut Plan, tolerance_ppm: u32) {
     }
     let tolerance = f64::from(tolerance_ppm);
     let draw = |name: &str| Dice::new(plan.seed, plan.replication, name, Purpose::Clock).uniform(-tolerance, tolerance);
-    let ppm: Vec<f64> = plan.ports.iter().map(|port| draw(&port.name)).collect();
+    let ppm: IdVec<PortId, f64> = plan.ports.iter().map(|port| draw(&port.name)).collect();
     for (port, ppm) in plan.ports.iter_mut().zip(&ppm) {
         port.rate = off_by(port.rate, *ppm);
     }
     for change in &mut plan.services {
-        change.rate = off_by(change.rate, ppm[change.port as usize]);
+        change.rate = off_by(change.rate, ppm[change.port]);
     }
-    let of_host: Vec<f64> = plan.flows.iter().map(|flow| ppm[flow.paths[0][0] as usize]).collect();
+    let of_host: IdVec<FlowId, f64> = plan.flows.iter().map(|flow| ppm[flow.paths[0][0]]).collect();
     for (flow, ppm) in plan.flows.iter_mut().zip(&of_host) {
         match &mut flow.traffic {
             Traffic::Constant { rate } | Traffic::Saturated { ceiling: Some(rate), .. } => *rate = off_by(*rate, *ppm),
@@ -31,7 +31,7 @@ pub(super) fn set_off(plan: &mut Plan, tolerance_ppm: u32) {
     for GeneratorPlan { flows, process, .. } in &mut plan.generators {
         match process {
             Process::Constant { rate } | Process::Poisson { rate } | Process::OnOff { rate, .. } => {
-                *rate = off_by(*rate, of_host[flows[0] as usize]);
+                *rate = off_by(*rate, of_host[flows[0]]);
             }
         }
     }
@@ -90,10 +90,10 @@ mod tests {
         for flow in &plan.flows {
             let Traffic::Constant { rate } = flow.traffic else { panic!("a constant sender") };
             // Both are off by the same part; each is rounded to a bit a second.
-            let link = plan.ports[flow.paths[0][0] as usize].rate.as_f64() / 10e9;
+            let link = plan.ports[flow.paths[0][0]].rate.as_f64() / 10e9;
             assert!((rate.as_f64() / 105e6 - link).abs() < 1e-8);
         }
-        let port = plan.services[0].port as usize;
+        let port = plan.services[0].port;
         let twice = 2 * plan.services[0].rate.get();
         assert!(twice.abs_diff(plan.ports[port].rate.get()) <= 2, "the hotspot is half of the port's own rate");
     }

@@ -4,26 +4,31 @@ mod clocks;
 mod traffic;
 
 use qcnlab_network::fairness::{Claim, max_min, proportional};
-use qcnlab_network::topology::{Node, NodeId, PortId, Role, Routes};
+use qcnlab_network::topology::{self, Node, Role, Routes};
 use qcnlab_scenario::{
     Arrivals, Draw, FailedLink, Feedback, FlowSpec, Multipath, NewPaths, PortDefence, ResolvedScenario, Scenario,
     ScenarioError, StormAt, Ties, untagged_limiters,
 };
 use qcnlab_sim::{
-    CompletesAt, DependencyPlan, DomainPlan, Events, FlowPlan, FlowPlans, GeneratorPlan, LinkFailure, LinkPlan,
-    NodePlan, PathChoice, PauseStorm, Plan, PortPlan, QueueChoice, Record, ReplayPlan, RepsPlan, Reroute,
-    ServiceChange, SharedBufferPlan, SharedInputPlan, SharedQueuePlan, Traffic, TrimPlan,
+    CompletesAt, DependencyPlan, DomainPlan, Events, FlowId, FlowPlan, FlowPlans, GeneratorPlan, LinkFailure, LinkPlan,
+    NodeId, NodePlan, PathChoice, PauseStorm, Plan, PortId, PortPlan, QueueChoice, Record, ReplayPlan, RepsPlan,
+    Reroute, ServiceChange, Traffic, TrimPlan,
 };
 use qcnlab_traffic::{Alone, Hop};
-use qcnlab_units::{BitRate, Bytes, Id, IdVec, Instant, Names, Span};
+use qcnlab_units::{BitRate, Bytes, Id, IdVec, Instant, Names, Span, ids};
 use serde_json::{Value, json};
 use std::sync::{Arc, OnceLock};
+
+ids! {
+    /// An entry of `[[traffic]]`.
+    pub(crate) struct EntryId;
+}
 
 /// What every replication of a scenario is built from.
 #[derive(Debug)]
 pub(crate) struct Fabric {
-    pub(crate) nodes: Vec<NodePlan>,
-    pub(crate) ports: Vec<PortPlan>,
+    pub(crate) nodes: IdVec<NodeId, NodePlan>,
+    pub(crate) ports: IdVec<PortId, PortPlan>,
     pub(crate) flows: FlowPlans,
     generators: Vec<GeneratorPlan>,
     replays: Vec<ReplayPlan>,
@@ -35,15 +40,15 @@ pub(crate) struct Fabric {
     longest_way: Vec<LinkPlan>,
     domain: Option<DomainPlan>,
     /// How each port defends the domain; `None` without one and where its node takes no part.
-    pub(crate) defences: Vec<Option<PortDefence>>,
+    pub(crate) defences: IdVec<PortId, Option<PortDefence>>,
     /// What each port announces by LLDP.
-    pub(crate) announced: Vec<Announced>,
-    /// Index of the port that metrics are about.
-    pub(crate) bottleneck: u32,
-    /// The entry of `[[traffic]]` that each flow belongs to, from 0.
-    pub(crate) entries: Vec<u32>,
+    pub(crate) announced: IdVec<PortId, Announced>,
+    /// The port that metrics are about.
+    pub(crate) bottleneck: PortId,
+    /// The entry of `[[traffic]]` that each flow belongs to.
+    pub(crate) entries: IdVec<FlowId, EntryId>,
     /// Whether each flow crosses it.
-    pub(crate) crossing: Arc<[bool]>,
+    pub(crate) crossing: Arc<IdVec<FlowId, bool>>,
     /// Whether each flow crosses it with all its frames or with none: otherwise what crosses it is not known where flows
     /// end.
     pub(crate) always_crossed: bool,
@@ -54,10 +59,10 @@ pub(crate) struct Fabric {
     /// Rate that the flows across it offer together, as far as their own links allow, bit/s.
     offered_bps: f64,
     /// What each flow offers at most, bit/s, by flow.
-    pub(crate) wanted_bps: Vec<f64>,
+    pub(crate) wanted_bps: IdVec<FlowId, f64>,
     shares: OnceLock<Option<Shares>>,
     /// The nodes that each flow is sent by and goes to.
-    ends: Vec<(u32, u32)>,
+    ends: IdVec<FlowId, (NodeId, NodeId)>,
     /// Names of the ports, by index.
     pub(crate) port_names: Arc<Names>,
     /// Names of the flows, by index.
@@ -94,6 +99,9 @@ const DRILL_MEMORY: u32 = 1;
 /// Flows of which shares are worked out.
 const MOST_SHARED: usize = 2000;
 
+/// The engine's id of each port of a network; `None` for those that a run does not need.
+type EngineIds = IdVec<topology::PortId, Option<PortId>>;
+
 impl Fabric {
     /// The fabric of a checked scenario, with the flows of one draw.
     ///
@@ -114,13 +122,16 @@ impl Fabric {
     fn of(scenario: &Scenario, draw: Draw, packets: bool) -> Result<Fabric, ScenarioError> {
         let resolved = scenario.resolve(draw)?;
         let kept = kept_ports(scenario, &resolved);
-        let mut index_of = resolved.network.by_port(None);
-        (0..).zip(&kept).for_each(|(index, port)| index_of[*port] = Some(index));
-        let ports: Vec<PortPlan> = kept.iter().map(|port| port_plan(scenario, &resolved, *port, &index_of)).collect();
-        let index = |port: PortId| index_of[port].unwrap_or_else(|| unreachable!("a port in use is kept"));
+        let mut index_of: EngineIds = resolved.network.by_port(None);
+        for (position, port) in kept.iter().enumerate() {
+            index_of[*port] = Some(PortId::at(position));
+        }
+        let ports: IdVec<PortId, PortPlan> =
+            kept.iter().map(|port| port_plan(scenario, &resolved, *port, &index_of)).collect();
+        let index = |port: topology::PortId| index_of[port].unwrap_or_else(|| unreachable!("a port in use is kept"));
         let (flows, generators) = traffic::plans(scenario, &resolved, index);
         let replays = traffic::replays(scenario, &resolved);
-        let crossing: Arc<[bool]> = (0..flows.len()).map(|flow| resolved.crosses_bottleneck(flow)).collect();
+        let crossing: IdVec<FlowId, bool> = (0..flows.len()).map(|flow| resolved.crosses_bottleneck(flow)).collect();
         let always_crossed = (0..flows.len()).all(|flow| resolved.crosses_always_or_never(flow));
         let offered =
             resolved.wanted_bps.iter().zip(crossing.iter()).filter(|(_, crosses)| **crosses).map(|(bps, _)| bps);
@@ -136,15 +147,19 @@ impl Fabric {
             dependencies: dependencies(scenario, &resolved),
             longest_way: if packets { longest_way(scenario, &resolved) } else { Vec::new() },
             bottleneck: index(resolved.bottleneck),
-            entries: resolved.flows.iter().map(|flow| flow.traffic as u32).collect(),
+            entries: resolved.flows.iter().map(|flow| EntryId::at(flow.traffic)).collect(),
             link_bps: resolved.network.link(resolved.bottleneck).rate.as_f64(),
             offered_bps: offered.sum(),
-            ends: resolved.flows.iter().map(|flow| (flow.source_index.number(), flow.sink_index.number())).collect(),
-            wanted_bps: resolved.wanted_bps,
+            ends: resolved
+                .flows
+                .iter()
+                .map(|flow| (planned_node(flow.source_index), planned_node(flow.sink_index)))
+                .collect(),
+            wanted_bps: resolved.wanted_bps.into(),
             shares: OnceLock::new(),
             always_crossed,
             hotspot_at_bottleneck: resolved.hotspots.first() == Some(&resolved.bottleneck),
-            crossing,
+            crossing: Arc::new(crossing),
             port_names: Arc::new(ports.iter().map(|port| &port.name).collect()),
             flow_names: flows.first().map(|flow| flow.name.list().clone()).unwrap_or_default(),
             ports,
@@ -171,7 +186,7 @@ impl Fabric {
 
     /// Returns the time that a flow of a size would take alone in the network, without any window: over RoCE until the
     /// last acknowledgement is back.
-    pub(crate) fn alone(&self, number: usize) -> Option<Alone> {
+    pub(crate) fn alone(&self, number: FlowId) -> Option<Alone> {
         let octets = self.octets(number)?;
         let flow = &self.flows[number];
         let hops: Vec<Hop> = flow.paths[0].iter().map(|port| self.hop(*port)).collect();
@@ -181,10 +196,10 @@ impl Fabric {
     }
 
     /// Returns the time that the last acknowledgement of a flow over RoCE takes back; zero without.
-    pub(crate) fn way_back(&self, flow: usize) -> Span {
+    pub(crate) fn way_back(&self, flow: FlowId) -> Span {
         let flow = &self.flows[flow];
         let Traffic::Roce { config, .. } = &flow.traffic else { return Span::ZERO };
-        let back = flow.paths[0].iter().map(|port| self.hop(self.ports[*port as usize].peer.unwrap_or(*port)));
+        let back = flow.paths[0].iter().map(|port| self.hop(self.ports[*port].peer.unwrap_or(*port)));
         back.fold(Span::ZERO, |sum, hop| {
             sum + hop.delay + hop.latency + hop.rate.time_for_rounded_up(config.ack_frame + hop.overhead)
         })
@@ -196,24 +211,24 @@ impl Fabric {
     }
 
     /// Returns the nodes that a flow is sent by and goes to.
-    pub(crate) fn ends(&self, flow: usize) -> (u32, u32) {
+    pub(crate) fn ends(&self, flow: FlowId) -> (NodeId, NodeId) {
         self.ends[flow]
     }
 
     /// Returns the link behind a port.
-    pub(crate) fn hop(&self, port: u32) -> Hop {
-        let port = &self.ports[port as usize];
+    pub(crate) fn hop(&self, port: PortId) -> Hop {
+        let port = &self.ports[port];
         Hop { rate: port.rate, delay: port.delay, latency: port.latency, overhead: port.overhead }
     }
 
     /// Returns the rate of a port's own link or, where hotspots slow it before `end`, the lowest of theirs.
-    pub(crate) fn lowest_rate(&self, port: u32, end: Instant) -> BitRate {
+    pub(crate) fn lowest_rate(&self, port: PortId, end: Instant) -> BitRate {
         let slowed = self.services.iter().filter(|change| change.port == port && change.at < end);
-        slowed.map(|change| change.rate).fold(self.ports[port as usize].rate, BitRate::min)
+        slowed.map(|change| change.rate).fold(self.ports[port].rate, BitRate::min)
     }
 
     /// Returns the octets of a flow of a size, with the headers of its transport.
-    pub(crate) fn octets(&self, flow: usize) -> Option<Bytes> {
+    pub(crate) fn octets(&self, flow: FlowId) -> Option<Bytes> {
         let flow = &self.flows[flow];
         let size = flow.traffic.total()?;
         Some(match &flow.traffic {
@@ -230,7 +245,7 @@ impl Fabric {
     }
 
     /// Whether the host of a flow has reaction points for it.
-    pub(crate) fn reacts(&self, flow: usize) -> bool {
+    pub(crate) fn reacts(&self, flow: FlowId) -> bool {
         self.domain.as_ref().is_none_or(|domain| domain.untagged[flow].is_some())
     }
 
@@ -241,7 +256,7 @@ impl Fabric {
 
     /// Returns the port that metrics are about: `port`, `rate_bps` and `buffer_bytes`, which is null without a limit.
     pub(crate) fn bottleneck_json(&self) -> Value {
-        let port = &self.ports[self.bottleneck as usize];
+        let port = &self.ports[self.bottleneck];
         json!({
             "port": port.name,
             "rate_bps": port.rate.get(),
@@ -308,6 +323,11 @@ impl Fabric {
     }
 }
 
+/// Returns the node of a plan that a node of the network is: plans have them in the same order.
+pub(crate) fn planned_node(node: topology::NodeId) -> NodeId {
+    NodeId::new(node.number())
+}
+
 /// Returns the claim of a flow. One that always has something to send has no ceiling of its own.
 fn claim((flow, wanted_bps): (&FlowPlan, &f64)) -> Claim {
     let ceiling = match flow.traffic {
@@ -320,12 +340,12 @@ fn claim((flow, wanted_bps): (&FlowPlan, &f64)) -> Claim {
 
 /// Returns the ports that a run needs: those that flows cross or that are recorded, then those on which only feedback,
 /// acknowledgements or pause frames travel.
-fn kept_ports(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<PortId> {
+fn kept_ports(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<topology::PortId> {
     let acknowledged = scenario.traffic.iter().any(|traffic| traffic.transport_headers().is_some());
     let pauses = resolved.pauses.iter().any(Option::is_some) || !resolved.storms.is_empty();
     let back = scenario.feedback != Feedback::Ideal || pauses || acknowledged;
-    let recorded_too = |port: PortId| resolved.hotspots.contains(&port) || resolved.bottleneck == port;
-    let crossed = |port: PortId| resolved.crossed[port] || resolved.recorded[port] || recorded_too(port);
+    let recorded_too = |port: topology::PortId| resolved.hotspots.contains(&port) || resolved.bottleneck == port;
+    let crossed = |port: topology::PortId| resolved.crossed[port] || resolved.recorded[port] || recorded_too(port);
     let forward = resolved.network.ports().filter(|port| crossed(*port));
     let backward = resolved.network.ports().filter(|port| back && !crossed(*port) && crossed(port.reverse()));
     forward.chain(backward).collect()
@@ -337,8 +357,8 @@ fn longest_way(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<LinkPlan
     if scenario.traffic.iter().all(|traffic| traffic.queue_pair().is_none()) {
         return Vec::new();
     }
-    let link = |port: PortId| LinkPlan::from(&port_plan(scenario, resolved, port, &IdVec::new()));
-    let time = |port: PortId| link(port).round_trip(Bytes::new(1500)).ps();
+    let link = |port: topology::PortId| LinkPlan::from(&port_plan(scenario, resolved, port, &IdVec::new()));
+    let time = |port: topology::PortId| link(port).round_trip(Bytes::new(1500)).ps();
     let network = resolved.outside_network();
     let way = Routes::new(&network).map(|mut routes| routes.longest(time));
     way.unwrap_or_default().into_iter().map(link).collect()
@@ -347,15 +367,15 @@ fn longest_way(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<LinkPlan
 fn port_plan(
     scenario: &Scenario,
     resolved: &ResolvedScenario,
-    port: PortId,
-    index_of: &IdVec<PortId, Option<u32>>,
+    port: topology::PortId,
+    index_of: &EngineIds,
 ) -> PortPlan {
     let (from, to) = resolved.network.ends(port);
     let link = resolved.network.link(port);
     PortPlan {
         name: resolved.network.port_name(port),
-        from: from.number(),
-        to: to.number(),
+        from: planned_node(from),
+        to: planned_node(to),
         rate: link.rate,
         delay: link.delay,
         latency: resolved.switch(scenario, to).map_or(Span::ZERO, |switch| switch.latency),
@@ -368,15 +388,15 @@ fn port_plan(
     }
 }
 
-fn nodes(scenario: &Scenario, resolved: &ResolvedScenario, index_of: &IdVec<PortId, Option<u32>>) -> Vec<NodePlan> {
+fn nodes(scenario: &Scenario, resolved: &ResolvedScenario, index_of: &EngineIds) -> IdVec<NodeId, NodePlan> {
     let nodes = resolved.network.nodes.enumerate();
-    let plan = |(index, node): (NodeId, &Node)| NodePlan {
+    let plan = |(index, node): (topology::NodeId, &Node)| NodePlan {
         name: node.name.clone(),
         input_memory: match node.role {
             Role::Switch => resolved.switch(scenario, index).and_then(|switch| switch.input_memory),
             Role::Host => resolved.adapter(scenario, index).and_then(|adapter| adapter.receive_buffer),
         },
-        shared_buffer: resolved.shared_buffers[index].as_ref().map(|plan| renumbered(plan, index_of)),
+        shared_buffer: resolved.shared_buffers[index].as_ref().map(|plan| plan.renumbered(|port| index_of[port])),
         pause: resolved.pauses[index],
         quanta: resolved.quanta[index],
         watchdog: resolved.watchdogs[index],
@@ -388,33 +408,18 @@ fn nodes(scenario: &Scenario, resolved: &ResolvedScenario, index_of: &IdVec<Port
     nodes.map(plan).collect()
 }
 
-/// The plan of a shared buffer with the ports of the engine: those that are kept, by their index.
-fn renumbered(plan: &SharedBufferPlan, index_of: &IdVec<PortId, Option<u32>>) -> SharedBufferPlan {
-    let inputs = plan.inputs.iter();
-    let queues = plan.queues.iter();
-    SharedBufferPlan {
-        inputs: inputs
-            .filter_map(|of| Some(SharedInputPlan { port: index_of[PortId::new(of.port)]?, ..*of }))
-            .collect(),
-        queues: queues
-            .filter_map(|of| Some(SharedQueuePlan { port: index_of[PortId::new(of.port)]?, ..*of }))
-            .collect(),
-        ..plan.clone()
-    }
-}
-
 /// What each port does for the domain, and who hears untagged messages.
-fn domain_plan(scenario: &Scenario, resolved: &ResolvedScenario, kept: &[PortId]) -> Option<DomainPlan> {
+fn domain_plan(scenario: &Scenario, resolved: &ResolvedScenario, kept: &[topology::PortId]) -> Option<DomainPlan> {
     let domain = resolved.domain.as_ref()?;
     let ports = kept.iter().map(|port| domain.port_plan(*port)).collect();
     Some(DomainPlan { ports, untagged: untagged_limiters(scenario, resolved) })
 }
 
 /// What ports announce. Without a domain every port announces the priorities of controlled traffic, and is ready.
-fn announced(scenario: &Scenario, resolved: &ResolvedScenario, kept: &[PortId]) -> Vec<Announced> {
+fn announced(scenario: &Scenario, resolved: &ResolvedScenario, kept: &[topology::PortId]) -> IdVec<PortId, Announced> {
     let controlled = scenario.traffic.iter().filter(|traffic| traffic.controlled);
     let all = controlled.fold(0, |all, traffic| all | 1u8 << traffic.priority);
-    let announced = |port: &PortId| match &resolved.domain {
+    let announced = |port: &topology::PortId| match &resolved.domain {
         Some(domain) => Announced { cnpvs: domain.announced(*port), ready: domain.ready(*port) },
         None => Announced { cnpvs: all, ready: all },
     };
@@ -422,7 +427,7 @@ fn announced(scenario: &Scenario, resolved: &ResolvedScenario, kept: &[PortId]) 
 }
 
 /// The failures of links that anything crosses.
-fn failures(resolved: &ResolvedScenario, index_of: &IdVec<PortId, Option<u32>>) -> Vec<LinkFailure> {
+fn failures(resolved: &ResolvedScenario, index_of: &EngineIds) -> Vec<LinkFailure> {
     let one = |failed: &FailedLink| {
         Some(LinkFailure {
             port: index_of[failed.link.there()].or(index_of[failed.link.back()])?,
@@ -434,7 +439,7 @@ fn failures(resolved: &ResolvedScenario, index_of: &IdVec<PortId, Option<u32>>) 
 }
 
 /// The storms on links that anything crosses.
-fn storms(resolved: &ResolvedScenario, index_of: &IdVec<PortId, Option<u32>>) -> Vec<PauseStorm> {
+fn storms(resolved: &ResolvedScenario, index_of: &EngineIds) -> Vec<PauseStorm> {
     let one = |storm: &StormAt| {
         let (from, until) = (Instant::ZERO + storm.from, Instant::ZERO + storm.until);
         Some(PauseStorm { port: index_of[storm.port]?, classes: storm.classes, from, until })
@@ -449,8 +454,8 @@ fn dependencies(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<Depende
         Arrivals::Collective(_) => Instant::ZERO + scenario.duration,
         _ => Instant::ZERO + scenario.arrivals_end(),
     };
-    let one = |(flow, spec): (u32, &FlowSpec)| {
-        let heard = |before: &u32| match resolved.flows[*before as usize].sink_index == spec.source_index {
+    let one = |(flow, spec): (FlowId, &FlowSpec)| {
+        let heard = |before: &FlowId| match resolved.flows[before.position()].sink_index == spec.source_index {
             true => (*before, CompletesAt::Receiver),
             false => (*before, CompletesAt::Sender),
         };
@@ -458,14 +463,14 @@ fn dependencies(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<Depende
         let delays = || spec.delays.clone();
         (!spec.after.is_empty()).then(|| DependencyPlan { flow, after: after(), delays: delays(), until: until(spec) })
     };
-    (0..).zip(&resolved.flows).filter_map(one).collect()
+    (0..).map(FlowId::new).zip(&resolved.flows).filter_map(one).collect()
 }
 
-fn reroutes(resolved: &ResolvedScenario, index: impl Fn(PortId) -> u32) -> Vec<Reroute> {
-    let path = |path: &Vec<PortId>| path.iter().map(|port| index(*port)).collect();
+fn reroutes(resolved: &ResolvedScenario, index: impl Fn(topology::PortId) -> PortId) -> Vec<Reroute> {
+    let path = |path: &Vec<topology::PortId>| path.iter().map(|port| index(*port)).collect();
     let one = |change: &NewPaths| Reroute {
         at: Instant::ZERO + change.at,
-        flow: change.flow as u32,
+        flow: FlowId::at(change.flow),
         paths: change.paths.iter().map(path).collect(),
     };
     resolved.reroutes.iter().map(one).collect()
@@ -475,8 +480,8 @@ fn reroutes(resolved: &ResolvedScenario, index: impl Fn(PortId) -> u32) -> Vec<R
 fn services(
     scenario: &Scenario,
     resolved: &ResolvedScenario,
-    ports: &[PortPlan],
-    index: impl Fn(PortId) -> u32,
+    ports: &IdVec<PortId, PortPlan>,
+    index: impl Fn(topology::PortId) -> PortId,
 ) -> Vec<ServiceChange> {
     let mut changes = Vec::new();
     for (hotspot, port) in scenario.hotspots.iter().zip(&resolved.hotspots) {
@@ -485,7 +490,7 @@ fn services(
         changes.push(change(hotspot.from, hotspot.rate));
         let goes_on = scenario.hotspots.iter().any(|next| next.port == hotspot.port && next.from == hotspot.until);
         if !goes_on {
-            changes.push(change(hotspot.until, ports[port as usize].rate));
+            changes.push(change(hotspot.until, ports[port].rate));
         }
     }
     changes.sort_by_key(|change| change.at);

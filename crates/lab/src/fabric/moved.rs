@@ -132,7 +132,7 @@ fn watchdogs_and_storms_are_those_of_their_tables() {
         .storms
         .iter()
         .map(|storm| {
-            let name = &*plan.ports[storm.port as usize].name;
+            let name = &*plan.ports[storm.port].name;
             (name, storm.classes, storm.from.ps() / 1_000_000_000, storm.until.ps() / 1_000_000_000)
         })
         .collect();
@@ -261,13 +261,13 @@ fn weights_are_octets_in_a_turn() {
 #[test]
 fn what_comes_and_goes_offers_its_mean() {
     let (scenario, fabric) = fabric("", &[]);
-    let number = fabric.flow_names.iter().position(|name| name == "host4->host2").unwrap_or_else(|| panic!("a flow"));
-    assert_eq!(fabric.wanted_bps[number], 1e9);
+    let flow = fabric.flows.find_id(|flow| flow.name == "host4->host2").unwrap_or_else(|| panic!("a flow"));
+    assert_eq!(fabric.wanted_bps[flow], 1e9);
     let plan = fabric.plan(&scenario, 1, 0);
     let [generator] = &plan.generators[..] else { panic!("one generator") };
     let (rate, on, off) = (BitRate::gbps(4), Span::from_ms(1), Span::from_ms(3));
     assert_eq!(generator.process, Process::OnOff { rate, on, off, exponential: true });
-    assert_eq!((generator.start_jitter, plan.flows[number].start_jitter), (Span::from_us(7), Span::ZERO));
+    assert_eq!((generator.start_jitter, plan.flows[flow].start_jitter), (Span::from_us(7), Span::ZERO));
     let steady = self::plan("", &["traffic.2.times=fixed"]);
     assert_eq!(steady.generators[0].process, Process::OnOff { rate, on, off, exponential: false });
 }
@@ -300,7 +300,7 @@ fn hotspots_of_two_ports_end_by_themselves() {
         .services
         .iter()
         .map(|change| {
-            let name = plan.ports[change.port as usize].name.trim_start_matches("leaf2->");
+            let name = plan.ports[change.port].name.trim_start_matches("leaf2->");
             (change.at.ps() / 1_000_000_000, name, change.rate.get() / 1_000_000_000)
         })
         .collect();
@@ -328,7 +328,7 @@ fn a_receiver_reads_at_its_rate_on_every_way() {
     let flow = plan.flows.iter().find(|flow| flow.name == "host1->host3").unwrap_or_else(|| panic!("a flow"));
     assert_eq!(flow.paths.len(), 2);
     for path in &flow.paths {
-        let last = &plan.ports[path[path.len() - 1] as usize];
+        let last = &plan.ports[path[path.len() - 1]];
         assert_eq!((&*last.name, last.rate), ("host3->host3/reader", BitRate::gbps(5)));
     }
     assert_eq!(node(&plan, "host3").input_memory, Some(Bytes::new(64_000)));

@@ -8,8 +8,8 @@ use super::Fabric;
 use qcnlab_scenario::shipped;
 use qcnlab_scenario::{Draw, Scenario};
 use qcnlab_schemes::{Dice, Purpose};
-use qcnlab_sim::{Control, Counters, Engine, Finished, FlowTally, Plan, Ties};
-use qcnlab_units::{Instant, Span};
+use qcnlab_sim::{Control, Counters, Engine, Finished, FlowId, FlowTally, LimiterId, Plan, PortId, Ties};
+use qcnlab_units::{Id, IdVec, Instant, Span};
 use std::collections::BTreeMap;
 
 /// Simulated time of a run with up to fifty flows; more flows get less.
@@ -28,59 +28,63 @@ fn short_plan(scenario: &Scenario) -> Plan {
     plan
 }
 
-/// The numbers below `n` in a drawn order.
-fn shuffled(n: usize, dice: &mut Dice) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..n).collect();
-    for last in (1..n).rev() {
+/// The ids of `all` in a drawn order.
+fn shuffled<I: Id, T>(all: &IdVec<I, T>, dice: &mut Dice) -> IdVec<I, I> {
+    let mut order: IdVec<I, I> = all.ids().collect();
+    for last in (1..all.len()).rev() {
         order.swap(last, dice.below(last as u32 + 1) as usize);
     }
     order
 }
 
+/// For each id where it is now, in the order of those that were.
+fn places<I: Id>(order: &IdVec<I, I>) -> IdVec<I, I> {
+    let mut places = order.clone();
+    order.enumerate().for_each(|(now, was)| places[*was] = now);
+    places
+}
+
 /// `plan` with its ports and flows in another order. Flows that share a limiter keep theirs, because the first of them
 /// gives the limiter its name.
 fn permuted(plan: &Plan, dice: &mut Dice) -> Plan {
-    let (ports, mut flows) = (shuffled(plan.ports.len(), dice), shuffled(plan.flows.len(), dice));
-    let mut of_limiter: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-    (0..plan.flows.len()).rev().for_each(|flow| of_limiter.entry(plan.flows[flow].limiter).or_default().push(flow));
+    let (ports, mut flows) = (shuffled(&plan.ports, dice), shuffled(&plan.flows, dice));
+    let mut of_limiter: BTreeMap<LimiterId, Vec<FlowId>> = BTreeMap::new();
+    plan.flows.ids().rev().for_each(|flow| of_limiter.entry(plan.flows[flow].limiter).or_default().push(flow));
     for flow in &mut flows {
         let limiter = plan.flows[*flow].limiter;
         *flow = of_limiter.get_mut(&limiter).and_then(Vec::pop).unwrap_or_else(|| unreachable!("as many as flows"));
     }
-    let mut port_now = vec![0; ports.len()];
-    (0u32..).zip(&ports).for_each(|(now, was)| port_now[*was] = now);
-    let mut flow_now = vec![0; flows.len()];
-    (0u32..).zip(&flows).for_each(|(now, was)| flow_now[*was] = now);
-    let mut limiter_now: BTreeMap<u32, u32> = BTreeMap::new();
+    let (port_now, flow_now) = (places(&ports), places(&flows));
+    let mut limiter_now: BTreeMap<LimiterId, LimiterId> = BTreeMap::new();
     for flow in &flows {
-        let next = limiter_now.len() as u32;
+        let next = LimiterId::at(limiter_now.len());
         limiter_now.entry(plan.flows[*flow].limiter).or_insert(next);
     }
     let mut new = plan.clone();
     new.ports = ports.iter().map(|port| plan.ports[*port].clone()).collect();
     new.flows = flows.iter().map(|flow| plan.flows[*flow].clone()).collect();
     for port in &mut new.ports {
-        port.peer = port.peer.map(|peer| port_now[peer as usize]);
+        port.peer = port.peer.map(|peer| port_now[peer]);
     }
     for flow in &mut new.flows {
         flow.limiter = limiter_now[&flow.limiter];
-        let ports = |path: &[u32]| path.iter().map(|port| port_now[*port as usize]).collect();
-        flow.paths = flow.paths.iter().map(ports).collect::<Vec<Vec<u32>>>().into();
+        let ports = |path: &[PortId]| path.iter().map(|port| port_now[*port]).collect();
+        flow.paths = flow.paths.iter().map(ports).collect::<Vec<Vec<PortId>>>().into();
     }
-    new.generators.iter_mut().flat_map(|each| &mut each.flows).for_each(|flow| *flow = flow_now[*flow as usize]);
-    new.services.iter_mut().for_each(|change| change.port = port_now[change.port as usize]);
-    new.failures.iter_mut().for_each(|failure| failure.port = port_now[failure.port as usize]);
-    new.storms.iter_mut().for_each(|storm| storm.port = port_now[storm.port as usize]);
+    new.generators.iter_mut().flat_map(|each| &mut each.flows).for_each(|flow| *flow = flow_now[*flow]);
+    new.services.iter_mut().for_each(|change| change.port = port_now[change.port]);
+    new.failures.iter_mut().for_each(|failure| failure.port = port_now[failure.port]);
+    new.storms.iter_mut().for_each(|storm| storm.port = port_now[storm.port]);
     for each in &mut new.reroutes {
-        each.flow = flow_now[each.flow as usize];
-        each.paths.iter_mut().flatten().for_each(|port| *port = port_now[*port as usize]);
+        each.flow = flow_now[each.flow];
+        each.paths.iter_mut().flatten().for_each(|port| *port = port_now[*port]);
     }
     for each in &mut new.dependencies {
-        each.flow = flow_now[each.flow as usize];
-        each.after.iter_mut().for_each(|(before, _)| *before = flow_now[*before as usize]);
+        each.flow = flow_now[each.flow];
+        each.after.iter_mut().for_each(|(before, _)| *before = flow_now[*before]);
     }
     let memories = new.nodes.iter_mut().filter_map(|node| node.shared_buffer.as_mut());
-    memories.flat_map(|memory| &mut memory.inputs).for_each(|input| input.port = port_now[input.port as usize]);
+    memories.flat_map(|memory| &mut memory.inputs).for_each(|input| input.port = port_now[input.port]);
     if let (Some(new), Some(old)) = (&mut new.domain, &plan.domain) {
         new.ports = ports.iter().map(|port| old.ports[*port]).collect();
         let untagged = flows.iter().map(|flow| old.untagged[*flow].map(|limiter| limiter_now[&limiter]));
@@ -107,7 +111,9 @@ fn named(plan: &Plan, done: &Finished) -> Named {
     Named {
         counters: done.counters,
         flows: plan.flows.iter().map(|flow| flow.name.to_string()).zip(done.flows.iter().copied()).collect(),
-        queues: samples.map(|((at, port), octets)| ((*at, plan.ports[*port as usize].name.clone()), *octets)).collect(),
+        queues: samples
+            .map(|((at, port), octets)| ((*at, plan.ports[PortId::new(*port)].name.clone()), *octets))
+            .collect(),
     }
 }
 

@@ -3,8 +3,10 @@
 use super::Fabric;
 use qcnlab_scenario::{Draw, Scenario};
 use qcnlab_sim::tcp::{self, BicProbing, BicStep, CongestionAvoidance, RecoverGuard, RttFrom};
-use qcnlab_sim::{FlowPlan, PausePlan, PauseRule, PauseScope, PauseTarget, Plan, PortPlan, Process, Traffic};
-use qcnlab_units::{BitRate, Bytes, Span};
+use qcnlab_sim::{
+    FlowId, FlowPlan, PausePlan, PauseRule, PauseScope, PauseTarget, Plan, PortId, PortPlan, Process, Traffic,
+};
+use qcnlab_units::{BitRate, Bytes, Id, Span};
 
 /// Deck 004, Baseline Input-Generated Hotspot, with what the tests add.
 const EDGES: &str = r#"
@@ -86,7 +88,7 @@ fn port<'a>(plan: &'a Plan, name: &str) -> &'a PortPlan {
 }
 
 fn way(plan: &Plan, flow: &FlowPlan) -> Vec<Vec<String>> {
-    let names = |path: &[u32]| path.iter().map(|port| plan.ports[*port as usize].name.clone()).collect();
+    let names = |path: &[PortId]| path.iter().map(|port| plan.ports[*port].name.clone()).collect();
     flow.paths.iter().map(names).collect()
 }
 
@@ -98,8 +100,11 @@ fn a_graph_becomes_nodes_ports_and_ways() {
     assert_eq!(names[4..], ["edge1", "edge2", "edge3", "edge4", "core", "node5", "edge6", "node6", "node7"]);
     let names: Vec<&str> = plan.flows.iter().map(|flow| &*flow.name).collect();
     assert_eq!(names, ["node2->node6", "node3->node6", "node4->node6", "node5->node6", "node1->node7"]);
-    assert_eq!(way(&plan, &plan.flows[4]), [["node1->edge1", "edge1->core", "core->edge6", "edge6->node7"]]);
-    assert_eq!(plan.flows[4].class, 3);
+    assert_eq!(
+        way(&plan, &plan.flows[FlowId::new(4)]),
+        [["node1->edge1", "edge1->core", "core->edge6", "edge6->node7"]]
+    );
+    assert_eq!(plan.flows[FlowId::new(4)].class, 3);
     assert_eq!(port(&plan, "core->edge6").rate, BitRate::gbps(40));
     assert!(plan.ports.iter().all(|port| port.delay == Span::from_ns(2_500) && port.capacity.is_none()));
     assert!(plan.ports.iter().all(|port| port.peer.is_none()), "nothing travels back");
@@ -109,7 +114,7 @@ fn a_graph_becomes_nodes_ports_and_ways() {
 fn outputs_of_switches_are_watched_and_the_most_loaded_is_recorded() {
     let plan = plan(EDGES, &[]);
     for port in &plan.ports {
-        let from_host = plan.nodes[port.from as usize].name.starts_with("node");
+        let from_host = plan.nodes[port.from].name.starts_with("node");
         assert_eq!(port.watched, !from_host, "{}", port.name);
     }
     let recorded: Vec<&str> = plan.ports.iter().filter(|p| p.recorded).map(|p| &*p.name).collect();
@@ -125,10 +130,10 @@ fn outputs_of_switches_are_watched_and_the_most_loaded_is_recorded() {
 fn feedback_frames_and_pauses_have_a_way_back() {
     for text in [more(EDGES, "[feedback]\nkind = \"frames\"\npriority = 5"), more(EDGES, PAUSE)] {
         let plan = plan(&text, &[]);
-        for (index, port) in plan.ports.iter().enumerate() {
-            let peer = port.peer.map(|peer| &plan.ports[peer as usize]);
+        for (id, port) in plan.ports.enumerate() {
+            let peer = port.peer.map(|peer| &plan.ports[peer]);
             let peer = peer.unwrap_or_else(|| panic!("{} has no peer", port.name));
-            assert_eq!((peer.from, peer.to, peer.peer), (port.to, port.from, Some(index as u32)));
+            assert_eq!((peer.from, peer.to, peer.peer), (port.to, port.from, Some(id)));
         }
     }
 }
@@ -209,7 +214,7 @@ fn one_generator_feeds_all_flows_of_a_host() {
     assert_eq!((plan.flows.len(), plan.generators.len()), (12, 4));
     assert!(plan.flows.iter().all(|flow| flow.traffic == Traffic::Fed));
     let third = &plan.generators[2];
-    let fed: Vec<&str> = third.flows.iter().map(|flow| &*plan.flows[*flow as usize].name).collect();
+    let fed: Vec<&str> = third.flows.iter().map(|flow| &*plan.flows[*flow].name).collect();
     assert_eq!(fed, ["host3->host1", "host3->host2", "host3->host4"]);
     assert_eq!(third.process, Process::Poisson { rate: BitRate::mbps(8_500) });
     assert_eq!(third.start.ps(), 20_000_000, "the third sender starts two staggers later");
@@ -223,17 +228,20 @@ fn one_generator_feeds_all_flows_of_a_host() {
     assert_eq!(names, ["host1->host2", "host3->host4"]);
     let turned = ["traffic.spread=paired", "traffic.from=*", "traffic.to='host{2..4}, host1'"];
     let turned = super::tests::plan(UNIFORM, &turned);
-    assert_eq!(turned.flows[3].name, "host4->host1", "alternatives count in the order they are written");
+    assert_eq!(turned.flows[FlowId::new(3)].name, "host4->host1", "alternatives count in the order they are written");
 }
 
 #[test]
 fn limiters_are_shared_when_there_are_few() {
-    let limiters = |plan: &Plan| plan.flows.iter().map(|flow| flow.limiter).collect::<Vec<_>>();
+    let limiters = |plan: &Plan| plan.flows.iter().map(|flow| flow.limiter.number()).collect::<Vec<_>>();
     assert_eq!(limiters(&plan(UNIFORM, &[])), (0..12).collect::<Vec<_>>());
     let adapter = "[[adapter]]\nonly = \"host2\"\nmax_rps = 2\ninput_buffer = \"90 KB\"\nrate_step = \"9.6 Mb/s\"\nburst = \"3 KB\"";
     let plan = plan(&more(UNIFORM, adapter), &[]);
     assert_eq!(limiters(&plan), [0, 1, 2, 3, 4, 3, 5, 6, 7, 8, 9, 10]);
-    let of = |flow: usize| (plan.flows[flow].room, plan.flows[flow].rate_step, plan.flows[flow].burst);
+    let of = |flow| {
+        let flow = &plan.flows[FlowId::new(flow)];
+        (flow.room, flow.rate_step, flow.burst)
+    };
     assert_eq!(of(0), (None, None, None));
     let parts = (Bytes::new(30_000), BitRate::bps(9_600_000), Bytes::new(3_000));
     assert_eq!(of(4), (Some(parts.0), Some(parts.1), Some(parts.2)));
@@ -269,7 +277,7 @@ fn flows_of_one_source_to_one_sink_and_between_one_pair_spread() {
             let (from, to) = flow.name.split_once("->").expect("two ends");
             wanted(from, to) && flow.paths[0].len() == 4
         });
-        flows.map(|flow| flow.paths[0][1] as usize).collect::<std::collections::BTreeSet<_>>().len()
+        flows.map(|flow| flow.paths[0][1]).collect::<std::collections::BTreeSet<_>>().len()
     };
     let spread = [spines(&|from, _| from == "host1"), spines(&|from, to| from == "host1" && to.starts_with("host16"))];
     // From many hosts to one each leaf has ports of its own; those of the first leaf count.
@@ -284,7 +292,7 @@ fn connections_fill_frames_and_hear_acknowledgements() {
         "arrivals = \"saturated\"\ntransport = \"tcp\"\nfrom = \"host{2..4}\"\nto = \"host1\"\nsize = \"1 MB\"",
     );
     let plan = plan(&text, &["traffic.initial_window=1"]);
-    let Traffic::Tcp { config, total } = &plan.flows[0].traffic else { panic!("no TCP") };
+    let Traffic::Tcp { config, total } = &plan.flows[FlowId::new(0)].traffic else { panic!("no TCP") };
     assert_eq!((config.mss, config.initial_window, *total), (Bytes::new(1460), 1, Some(Bytes::new(1_000_000))));
     assert!(plan.ports.iter().all(|port| port.peer.is_some()));
     assert_eq!(plan.ports.len(), 8);
@@ -299,7 +307,7 @@ fn connections_fill_frames_and_hear_acknowledgements() {
     ];
     for (key, expected) in others {
         let plan = super::tests::plan(&text, &[&format!("traffic.{key}")]);
-        let Traffic::Tcp { config, .. } = &plan.flows[0].traffic else { panic!("no TCP") };
+        let Traffic::Tcp { config, .. } = &plan.flows[FlowId::new(0)].traffic else { panic!("no TCP") };
         assert_eq!(readings(config), expected, "{key}");
     }
     let of_bic = [
@@ -310,7 +318,7 @@ fn connections_fill_frames_and_hear_acknowledgements() {
         let keys = ["flavour=bic", &format!("bic_step={step}"), &format!("bic_probing={probing}")]
             .map(|key| format!("traffic.{key}"));
         let plan = super::tests::plan(&text, &keys.each_ref().map(String::as_str));
-        let Traffic::Tcp { config, .. } = &plan.flows[0].traffic else { panic!("no TCP") };
+        let Traffic::Tcp { config, .. } = &plan.flows[FlowId::new(0)].traffic else { panic!("no TCP") };
         assert_eq!((config.bic_step, config.bic_probing), expected);
     }
 }
@@ -322,11 +330,11 @@ fn a_star_has_its_buffer_at_the_bottleneck() {
     let plan = fabric.plan(&scenario, 1, 0);
     let names: Vec<&str> = plan.ports.iter().map(|port| &*port.name).collect();
     assert_eq!(names, ["source1->switch", "source2->switch", "switch->sink"]);
-    assert_eq!(fabric.bottleneck, 2);
-    let bottleneck = &plan.ports[2];
+    assert_eq!(fabric.bottleneck, PortId::new(2));
+    let bottleneck = &plan.ports[PortId::new(2)];
     assert!(bottleneck.watched && bottleneck.recorded && bottleneck.capacity == Some(Bytes::new(150_000)));
     assert_eq!((fabric.link_bps, fabric.offered_bps), (1e10, 2e10));
-    assert_eq!(plan.flows[1].paths, vec![vec![1, 2]].into());
+    assert_eq!(plan.flows[FlowId::new(1)].paths, vec![[1, 2].map(PortId::new).to_vec()].into());
 }
 
 /// A source may have two flows and the sink may send; `topology.buffer` is the room of the bottleneck alone.
@@ -339,14 +347,14 @@ fn a_star_takes_what_any_topology_takes() {
     let text = format!("{}{more}", shipped.unwrap_or_else(|| panic!("it is shipped")).text);
     let scenario = Scenario::parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}"));
     let plan = fabric(&scenario).plan(&scenario, 1, 0);
-    let flows: Vec<(&str, u32)> = plan.flows.iter().map(|flow| (&*flow.name, flow.limiter)).collect();
+    let flows: Vec<(&str, u32)> = plan.flows.iter().map(|flow| (&*flow.name, flow.limiter.number())).collect();
     assert_eq!(flows, [("source1", 0), ("source2", 1), ("source2#2", 2), ("sink->source1", 3)]);
     let ports: Vec<(&str, Option<Bytes>)> = plan.ports.iter().map(|port| (&*port.name, port.capacity)).collect();
     let none = |name| (name, None);
     let sink = ("switch->sink", Some(Bytes::new(150_000)));
     let (first, second) = (none("source1->switch"), none("source2->switch"));
     assert_eq!(ports, [first, none("switch->source1"), second, sink, none("sink->switch")]);
-    assert_eq!(plan.services.iter().map(|change| change.port).collect::<Vec<_>>(), [3, 1, 3, 1]);
+    assert_eq!(plan.services.iter().map(|change| change.port.number()).collect::<Vec<_>>(), [3, 1, 3, 1]);
 }
 
 #[test]
@@ -374,8 +382,8 @@ fn flows_are_drawn_anew_for_each_replication_and_lists_are_not() {
     );
     let facts = |flow: &FlowPlan| (flow.name.clone(), flow.start.ps(), flow.class, flow.traffic.clone());
     let total = |size| Traffic::Saturated { ceiling: None, total: Some(Bytes::new(size)) };
-    assert_eq!(facts(&plan.flows[0]), ("host2->host1".into(), 1_000_000_000, 5, total(4000)));
-    assert_eq!(facts(&plan.flows[1]), ("host2->host1#2".into(), 2_000_000_000, 0, total(1)));
+    assert_eq!(facts(&plan.flows[FlowId::new(0)]), ("host2->host1".into(), 1_000_000_000, 5, total(4000)));
+    assert_eq!(facts(&plan.flows[FlowId::new(1)]), ("host2->host1#2".into(), 2_000_000_000, 0, total(1)));
 }
 
 #[test]
@@ -384,7 +392,7 @@ fn a_flow_alone_takes_its_ideal_time() {
     let text = UNIFORM.replace("arrivals = \"poisson\"", list).replace("rate = \"8.5 Gb/s\"\n", "");
     let text = text.replace("spread = \"uniform\"\n", "");
     let scenario = Scenario::parse(text.trim_start(), "test.toml").unwrap_or_else(|error| panic!("{error}"));
-    let alone = fabric(&scenario).alone(0).unwrap_or_else(|| panic!("a size"));
+    let alone = fabric(&scenario).alone(FlowId::new(0)).unwrap_or_else(|| panic!("a size"));
     // Two frames of 1.2 us over two links of 1 us: 2 + 2 x 1.2 + 1.2. The field's: 4 + 2 x 1.2 + 2.4.
     assert_eq!((alone.ideal, alone.standalone), (Span::from_ns(5_600), Span::from_ns(8_800)));
 }
@@ -404,9 +412,9 @@ fn a_message_alone_is_acknowledged_after_its_ideal_time() {
         let text =
             text.replace("spread = \"uniform\"\n", "").replace("stagger = \"10 us\"\n", "").replace("1500 B", "1050 B");
         let scenario = Scenario::parse(text.trim_start(), "test.toml").unwrap_or_else(|error| panic!("{error}"));
-        let alone = fabric(&scenario).alone(0).unwrap_or_else(|| panic!("a size"));
+        let alone = fabric(&scenario).alone(FlowId::new(0)).unwrap_or_else(|| panic!("a size"));
         let outcomes = crate::run(&[scenario], &crate::Options::default(), &crate::Control::default());
-        let flow = outcomes.unwrap_or_else(|error| panic!("{error}"))[0].replications[0].done.flows[0];
+        let flow = outcomes.unwrap_or_else(|error| panic!("{error}"))[0].replications[0].done.flows[FlowId::new(0)];
         assert_eq!(flow.finished.since(flow.started), alone.ideal, "{size}");
         assert_eq!(alone.ideal, Span::from_ps(there + 2_160_000 + 600_000), "{size}");
     }

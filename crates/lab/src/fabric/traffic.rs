@@ -1,12 +1,13 @@
 //! From the flows of a scenario to sources, limiters and generators.
 
-use qcnlab_network::topology::{NodeId, PortId};
+use qcnlab_network::topology;
+use qcnlab_network::topology::NodeId;
 use qcnlab_scenario::{
     FlowSpec, Offered, Pairing, ResolvedScenario, Scenario, Traffic as TrafficEntry, limiters, pace,
 };
-use qcnlab_sim::{FlowPlan, FlowSettings, GeneratorPlan, Process, ReplayPlan, Traffic, roce, tcp};
+use qcnlab_sim::{FlowId, FlowPlan, FlowSettings, GeneratorPlan, PortId, Process, ReplayPlan, Traffic, roce, tcp};
 use qcnlab_traffic::replay::CaptureReplay;
-use qcnlab_units::{Instant, Paths, Span};
+use qcnlab_units::{Id, IdVec, Instant, Paths, Span};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -14,21 +15,21 @@ use std::sync::Arc;
 pub(super) fn plans(
     scenario: &Scenario,
     resolved: &ResolvedScenario,
-    index: impl Fn(PortId) -> u32,
-) -> (Vec<FlowPlan>, Vec<GeneratorPlan>) {
+    index: impl Fn(topology::PortId) -> PortId,
+) -> (IdVec<FlowId, FlowPlan>, Vec<GeneratorPlan>) {
     let limiters = limiters(scenario, resolved);
     let transports: Vec<Carrier> = scenario.traffic.iter().map(Carrier::of).collect();
     let mut streams: HashMap<(usize, NodeId), usize> = HashMap::new();
     let mut generators: Vec<GeneratorPlan> = Vec::new();
-    let mut flows = Vec::with_capacity(resolved.flows.len());
-    let paths = Paths::changed(&resolved.paths, |path| path.iter().map(|port| index(*port)).collect::<Vec<u32>>());
+    let mut flows = IdVec::with_capacity(resolved.flows.len());
+    let paths = Paths::changed(&resolved.paths, |path| path.iter().map(|port| index(*port)).collect::<Vec<PortId>>());
     let mut alike: HashSet<Arc<FlowSettings>> = HashSet::new();
     for (number, (spec, paths)) in resolved.flows.iter().zip(paths).enumerate() {
         let traffic = traffic(scenario, spec, &transports[spec.traffic]);
         let own = settings(scenario, resolved, number, &traffic);
         let settings = alike.get(&own).cloned().unwrap_or_else(|| own.into());
         alike.insert(settings.clone());
-        flows.push(FlowPlan {
+        let id = flows.push(FlowPlan {
             name: spec.name.clone(),
             paths,
             traffic,
@@ -43,10 +44,10 @@ pub(super) fn plans(
                 generators.push(generator(scenario, spec, name, process));
                 generators.len() - 1
             });
-            generators[stream].flows.push(number as u32);
+            generators[stream].flows.push(id);
         } else {
             let mut alone = generator(scenario, spec, spec.name.to_string(), process);
-            alone.flows.push(number as u32);
+            alone.flows.push(id);
             generators.push(alone);
         }
     }
@@ -61,7 +62,7 @@ pub(super) fn replays(scenario: &Scenario, resolved: &ResolvedScenario) -> Vec<R
             continue;
         }
         let (Some(survey), Some(pace)) = (&traffic.survey, pace(traffic)) else { continue };
-        let flows = (0u32..).zip(&resolved.flows).filter(|(_, flow)| flow.traffic == entry);
+        let flows = (0..).map(FlowId::new).zip(&resolved.flows).filter(|(_, flow)| flow.traffic == entry);
         let stop = traffic.stop.map_or(Instant::NEVER, |stop| Instant::ZERO + stop);
         let (survey, start) = (survey.clone(), Instant::ZERO + traffic.start);
         let until = stop.min(Instant::ZERO + scenario.duration);

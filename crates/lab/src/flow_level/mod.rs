@@ -11,8 +11,10 @@ use crate::replication::Replication;
 use qcnlab_network::fairness::Claim;
 use qcnlab_scenario::Scenario;
 use qcnlab_shares::{FlowLevel, FlowNetwork, FluidFlow, HeardAt, Passage, WaitingFlow};
-use qcnlab_sim::{CompletesAt, Control, Counters, DependencyPlan, Ending, Finished, FlowTally, RoceTally, Traffic};
-use qcnlab_units::{Bytes, Instant, Span};
+use qcnlab_sim::{
+    CompletesAt, Control, Counters, DependencyPlan, Ending, Finished, FlowId, FlowTally, PortId, RoceTally, Traffic,
+};
+use qcnlab_units::{Bytes, Id, IdVec, Instant, Span};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -43,8 +45,8 @@ fn run(
     control: &Control,
 ) -> Result<Finished, RunError> {
     let end = Instant::ZERO + scenario.duration;
-    let starts: Vec<Instant> = fabric.flows.iter().map(|flow| flow.drawn_start(seed, replication)).collect();
-    let waiting = fabric.dependencies().iter().map(|plan| waiting(plan, starts[plan.flow as usize])).collect();
+    let starts: IdVec<FlowId, Instant> = fabric.flows.iter().map(|flow| flow.drawn_start(seed, replication)).collect();
+    let waiting = fabric.dependencies().iter().map(|plan| waiting(plan, starts[plan.flow])).collect();
     let capacities = fabric.ports.iter().map(|port| port.rate.as_f64()).collect();
     let mut level = FlowLevel::new(fabric, capacities, &starts, waiting, end, TOLERANCE);
     let (work, all, mut told) = (scenario.duration.ps() as f64, starts.len().max(1) as f64, (0, 0));
@@ -64,8 +66,8 @@ fn run(
     let finished = passages.iter().map(|passage| passage.finished).filter(|at| *at != Instant::NEVER);
     let last = finished.max().filter(|last| scenario.drain && !level.goes_on() && *last < end);
     let (end, ending) = last.map_or((end, Ending::Time), |last| (last, Ending::Drained));
-    let flows: Vec<FlowTally> =
-        passages.iter().enumerate().map(|(flow, each)| tally(fabric, flow, each, end)).collect();
+    let flows: IdVec<FlowId, FlowTally> =
+        fabric.flows.ids().zip(passages).map(|(flow, each)| tally(fabric, flow, &each, end)).collect();
     let total = |of: fn(&FlowTally) -> u64| flows.iter().map(of).sum();
     let (frames_sent, frames_delivered) = (total(|flow| flow.sent), total(|flow| flow.delivered));
     let counters = Counters { events: level.events(), frames_sent, frames_delivered, ..Counters::default() };
@@ -78,8 +80,8 @@ fn waiting(plan: &DependencyPlan, start: Instant) -> WaitingFlow {
         CompletesAt::Sender => HeardAt::Sender,
     };
     WaitingFlow {
-        flow: plan.flow,
-        after: plan.after.iter().map(|(before, at)| (*before, heard(at))).collect(),
+        flow: plan.flow.number(),
+        after: plan.after.iter().map(|(before, at)| (before.number(), heard(at))).collect(),
         delays: plan.delays.as_ref().map_or_else(Vec::new, |delays| delays.each.clone()),
         not_before: plan.delays.as_ref().map_or(Instant::ZERO, |delays| delays.not_before),
         delay: start.since(Instant::ZERO),
@@ -90,9 +92,9 @@ fn waiting(plan: &DependencyPlan, start: Instant) -> WaitingFlow {
 impl FlowNetwork for Fabric {
     /// A flow's bits are those of its frames; a link carries these and what each frame takes on the wire beyond.
     fn flow(&self, number: u32) -> FluidFlow {
-        let number = number as usize;
-        let plan = &self.flows[number];
-        let octets = self.octets(number).unwrap_or_default();
+        let flow = FlowId::new(number);
+        let plan = &self.flows[flow];
+        let octets = self.octets(flow).unwrap_or_default();
         let ceiling = match plan.traffic {
             Traffic::Saturated { ceiling, .. } => ceiling,
             _ => None,
@@ -100,21 +102,21 @@ impl FlowNetwork for Fabric {
         let mut claim = Claim::split(plan.paths.iter(), ceiling);
         let frames = octets.get().div_ceil(plan.frame.get());
         for (port, share) in &mut claim.links {
-            let overhead = frames * self.ports[*port as usize].overhead.get();
+            let overhead = frames * self.ports[PortId::new(*port)].overhead.get();
             *share *= (octets.get() + overhead) as f64 / octets.as_f64();
         }
         FluidFlow {
             claim,
             bits: octets.as_f64() * 8.0,
-            alone: self.alone(number).map_or(Span::ZERO, |alone| alone.ideal),
-            back: self.way_back(number),
+            alone: self.alone(flow).map_or(Span::ZERO, |alone| alone.ideal),
+            back: self.way_back(flow),
         }
     }
 }
 
 /// What a run of packets would count of a flow that loses nothing. Of a flow that did not end, octets and frames are those
 /// that its links let through, whole frames alone.
-fn tally(fabric: &Fabric, number: usize, passage: &Passage, end: Instant) -> FlowTally {
+fn tally(fabric: &Fabric, number: FlowId, passage: &Passage, end: Instant) -> FlowTally {
     let plan = &fabric.flows[number];
     let octets = fabric.octets(number).unwrap_or_default();
     let size = plan.traffic.total().unwrap_or_default();
@@ -155,7 +157,7 @@ fn tally(fabric: &Fabric, number: usize, passage: &Passage, end: Instant) -> Flo
 }
 
 /// When the last packet of a message left, if nothing held it up on its way.
-fn last_sent(fabric: &Fabric, flow: usize, received: Instant, last: Bytes) -> Instant {
+fn last_sent(fabric: &Fabric, flow: FlowId, received: Instant, last: Bytes) -> Instant {
     if received == Instant::NEVER {
         return Instant::NEVER;
     }

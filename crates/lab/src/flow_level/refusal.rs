@@ -5,6 +5,7 @@ use crate::flow_level_fault::NoFlowLevel;
 use qcnlab_scenario::Scenario;
 use qcnlab_schemes::params::Variants;
 use qcnlab_sim::Traffic;
+use qcnlab_units::Id;
 
 /// Refuses what a run without packets has no answer to.
 pub(super) fn check(scenario: &Scenario, fabric: &Fabric) -> Result<(), NoFlowLevel> {
@@ -20,7 +21,7 @@ pub(super) fn check(scenario: &Scenario, fabric: &Fabric) -> Result<(), NoFlowLe
         return Err(NoFlowLevel::Limiters);
     }
     for (flow, entry) in fabric.flows.iter().zip(&fabric.entries) {
-        let traffic = *entry as usize;
+        let traffic = entry.position();
         if matches!(flow.traffic, Traffic::Tcp { .. }) {
             return Err(NoFlowLevel::Windows { traffic });
         }

@@ -5,10 +5,10 @@
 //! alone its last packet was on its way; and waiting at the sender, which is the rest: the link shared with other messages of
 //! the host, rate limits, pauses of its port and packets sent again are not told apart there.
 
-use crate::fabric::Fabric;
+use crate::fabric::{EntryId, Fabric};
 use qcnlab_scenario::{Arrivals, Scenario};
 use qcnlab_schemes::params::{Param, Value as Worded};
-use qcnlab_sim::{Finished, FlowTally, RoceTally};
+use qcnlab_sim::{Finished, FlowId, FlowTally, NodeId, PortId, RoceTally};
 use qcnlab_traffic::{Collective, CollectiveMessage, MessageId, RankId, ideal_completion};
 use qcnlab_units::{BitRate, Bytes, Id, IdVec, Instant, Span, ids};
 use serde_json::{Value, json};
@@ -31,9 +31,9 @@ pub(crate) struct CollectiveRun<'a> {
     collective: Collective,
     messages: IdVec<MessageId, CollectiveMessage>,
     /// Its first message among the flows.
-    first: usize,
+    first: FlowId,
     /// The node of each rank.
-    hosts: IdVec<RankId, u32>,
+    hosts: IdVec<RankId, NodeId>,
 }
 
 /// What the time from the start of an operation to a rank's completion went by with.
@@ -121,17 +121,17 @@ impl<'a> CollectiveRun<'a> {
     }
 
     fn new(scenario: &Scenario, fabric: &'a Fabric, done: &'a Finished, entry: usize) -> CollectiveRun<'a> {
-        let first = fabric.entries.iter().position(|of| *of as usize == entry).unwrap_or(fabric.entries.len());
-        let flows = (first..fabric.entries.len()).take_while(|flow| fabric.entries[*flow] as usize == entry);
-        let ends: Vec<(u32, u32)> = flows.map(|flow| fabric.ends(flow)).collect();
-        let mut nodes: Vec<u32> = ends.iter().flat_map(|(from, to)| [*from, *to]).collect();
+        let flows = || fabric.flows.ids().filter(|flow| fabric.entries[*flow] == EntryId::at(entry));
+        let first = flows().next().unwrap_or(fabric.flows.next_id());
+        let ends: Vec<(NodeId, NodeId)> = flows().map(|flow| fabric.ends(flow)).collect();
+        let mut nodes: Vec<NodeId> = ends.iter().flat_map(|(from, to)| [*from, *to]).collect();
         nodes.sort_unstable();
         nodes.dedup();
         let Some(collective) = scenario.traffic[entry].collective(nodes.len() as u32) else {
             unreachable!("the entry is a collective operation")
         };
         let Ok(messages) = collective.messages() else { unreachable!("a checked operation has a schedule") };
-        let mut hosts = IdVec::from(vec![0; nodes.len()]);
+        let mut hosts = IdVec::from(nodes.clone());
         for (message, (from, to)) in messages.iter().zip(ends) {
             hosts[message.from] = from;
             hosts[message.to] = to;
@@ -139,9 +139,9 @@ impl<'a> CollectiveRun<'a> {
         CollectiveRun { fabric, done, entry, collective, messages, first, hosts }
     }
 
-    /// The position of a message among the flows.
-    fn flow(&self, message: MessageId) -> usize {
-        self.first + message.position()
+    /// The flow that a message is.
+    fn flow(&self, message: MessageId) -> FlowId {
+        FlowId::new(self.first.number() + message.number())
     }
 
     fn tally(&self, message: MessageId) -> &FlowTally {
@@ -254,7 +254,7 @@ impl<'a> CollectiveRun<'a> {
             span: chain,
             why: "the longest chain of messages, each alone in the network at the links' own rates".to_owned(),
         };
-        let mut ports: BTreeMap<u32, (Bytes, Bytes, Span)> = BTreeMap::new();
+        let mut ports: BTreeMap<PortId, (Bytes, Bytes, Span)> = BTreeMap::new();
         for id in self.messages.ids() {
             let flow = self.flow(id);
             let plan = &self.fabric.flows[flow];
@@ -281,7 +281,7 @@ impl<'a> CollectiveRun<'a> {
         for (port, (on_wire, octets, rest)) in ports {
             let busy = time_at_least(self.fabric.hop(port).rate, on_wire);
             if busy + rest > bound.span {
-                let name = &self.fabric.port_names[port as usize];
+                let name = &self.fabric.ports[port].name;
                 bound = LowerBound {
                     span: busy + rest,
                     why: format!("port {name}, which sends {octets} of it, headers included, at its link's own rate"),
@@ -317,17 +317,16 @@ impl<'a> CollectiveRun<'a> {
 
     /// For each port how long it took to send what flows sent over it, at its lowest rate; what may take several ways counts
     /// on each by its share.
-    fn busy(&self) -> Vec<f64> {
-        let mut octets = vec![0.0; self.fabric.ports.len()];
+    fn busy(&self) -> IdVec<PortId, f64> {
+        let mut octets = IdVec::for_each_of(&self.fabric.ports, 0.0);
         for (plan, tally) in self.fabric.flows.iter().zip(&self.done.flows) {
             for port in plan.paths.iter().flatten() {
-                let overhead = self.fabric.ports[*port as usize].overhead.get() * tally.sent;
-                octets[*port as usize] += (tally.sent_bytes + overhead) as f64 / plan.paths.len() as f64;
+                let overhead = self.fabric.ports[*port].overhead.get() * tally.sent;
+                octets[*port] += (tally.sent_bytes + overhead) as f64 / plan.paths.len() as f64;
             }
         }
-        let time =
-            |(port, octets): (usize, f64)| 8.0 * octets / self.fabric.lowest_rate(port as u32, self.done.end).as_f64();
-        octets.into_iter().enumerate().map(time).collect()
+        let time = |(port, octets): (PortId, f64)| 8.0 * octets / self.fabric.lowest_rate(port, self.done.end).as_f64();
+        self.fabric.ports.ids().zip(octets).map(time).collect()
     }
 
     /// How long ports on the way of a message were paused while it was sent, the longest of them; `None` without a record.
@@ -336,7 +335,7 @@ impl<'a> CollectiveRun<'a> {
         let way = &self.fabric.flows[self.flow(link.message)].paths[0];
         let mut of_port: BTreeMap<u32, u64> = BTreeMap::new();
         for row in 0..pauses.start.len() {
-            if way.contains(&pauses.port[row]) {
+            if way.contains(&PortId::new(pauses.port[row])) {
                 let (start, end) = (pauses.start[row].max(link.started.ps()), pauses.end[row].min(until.ps()));
                 *of_port.entry(pauses.port[row]).or_default() += end.saturating_sub(start);
             }
@@ -345,11 +344,11 @@ impl<'a> CollectiveRun<'a> {
     }
 
     fn name(&self, message: MessageId) -> &str {
-        &self.fabric.flow_names[self.flow(message)]
+        &self.fabric.flows[self.flow(message)].name
     }
 
     fn host(&self, rank: RankId) -> &str {
-        &self.fabric.nodes[self.hosts[rank] as usize].name
+        &self.fabric.nodes[self.hosts[rank]].name
     }
 
     /// All of it: the operation, its rounds and ranks, bandwidths, lower bound, and the chain that ends with the slowest rank.
@@ -422,7 +421,7 @@ impl<'a> CollectiveRun<'a> {
     fn slowest_json(&self, chain: &[ChainLink]) -> Value {
         let busy = self.busy();
         let mut parts = TimeParts::default();
-        let mut of_port: BTreeMap<u32, (Span, u32)> = BTreeMap::new();
+        let mut of_port: BTreeMap<PortId, (Span, u32)> = BTreeMap::new();
         let (mut again, mut timeouts) = (0, 0);
         let mut links = Vec::with_capacity(chain.len());
         for (position, link) in chain.iter().enumerate() {
@@ -430,8 +429,8 @@ impl<'a> CollectiveRun<'a> {
             let next = chain.get(position + 1);
             let until = next.map_or(self.roce(link.message).received, |next| self.heard(next.message, link.message));
             let way = &self.fabric.flows[self.flow(link.message)].paths[0];
-            let busiest = way.iter().copied().reduce(|a, b| if busy[b as usize] > busy[a as usize] { b } else { a });
-            let port = busiest.unwrap_or_default();
+            let busiest = way.iter().copied().reduce(|a, b| if busy[b] > busy[a] { b } else { a });
+            let Some(port) = busiest else { unreachable!("a way has links") };
             let waits = of_port.entry(port).or_default();
             *waits = (waits.0 + link.parts.waiting(), waits.1 + 1);
             parts.add(&link.parts);
@@ -449,7 +448,7 @@ impl<'a> CollectiveRun<'a> {
                 "start_s": seconds(link.started.since(Instant::ZERO)),
                 "until_s": seconds(until.since(Instant::ZERO)),
                 "until": if next.is_some_and(|next| self.messages[next.message].from == message.from) { "acknowledged" } else { "received" },
-                "busiest_port": self.fabric.port_names[port as usize],
+                "busiest_port": self.fabric.ports[port].name,
                 "packets_sent_again": roce.retransmitted,
                 "paused_s": seconds(self.paused(link, until)),
             });
@@ -461,15 +460,15 @@ impl<'a> CollectiveRun<'a> {
             .iter()
             .enumerate()
             .max_by_key(|(position, link)| (link.parts.waiting(), std::cmp::Reverse(*position)));
-        let mut ports: Vec<(u32, Span, u32)> =
+        let mut ports: Vec<(PortId, Span, u32)> =
             of_port.into_iter().map(|(port, (span, count))| (port, span, count)).collect();
         ports.sort_by_key(|(port, span, _)| (std::cmp::Reverse(*span), *port));
-        let port_json = |(port, span, count): &(u32, Span, u32)| {
+        let port_json = |(port, span, count): &(PortId, Span, u32)| {
             json!({
-                "port": self.fabric.port_names[*port as usize],
+                "port": self.fabric.ports[*port].name,
                 "waiting_s": seconds(*span),
                 "messages": count,
-                "busy_s": busy[*port as usize],
+                "busy_s": busy[*port],
             })
         };
         json!({

@@ -1,7 +1,7 @@
 //! How long flows of a size took, or have taken so far.
 
 use crate::fabric::Fabric;
-use qcnlab_sim::{Finished, FlowTally};
+use qcnlab_sim::{Finished, FlowId, FlowTally};
 use qcnlab_units::{Instant, Span};
 
 /// A flow of a size that started.
@@ -25,7 +25,7 @@ impl Completion {
 
 /// For each flow how long it took, if it has a size and started.
 pub(crate) fn completions(fabric: &Fabric, done: &Finished) -> Vec<Option<Completion>> {
-    let one = |(flow, tally): (usize, &FlowTally)| {
+    let one = |(flow, tally): (FlowId, &FlowTally)| {
         let alone = fabric.alone(flow)?.ideal;
         let finished = tally.finished != Instant::NEVER;
         let took = || match finished {
@@ -34,7 +34,7 @@ pub(crate) fn completions(fabric: &Fabric, done: &Finished) -> Vec<Option<Comple
         };
         (tally.started < done.end).then(|| Completion { took: took(), alone, finished })
     };
-    done.flows.iter().enumerate().map(one).collect()
+    done.flows.enumerate().map(one).collect()
 }
 
 /// The smallest of sorted values that `percent` per cent of them do not exceed.

@@ -9,7 +9,8 @@ use super::tallies::{RunningMean, SampleStats, Streak};
 use super::windows::Windows;
 use crate::fabric::Fabric;
 use qcnlab_scenario::Scenario;
-use qcnlab_sim::Trace;
+use qcnlab_sim::{FlowId, PortId, Trace};
+use qcnlab_units::{Id, IdVec};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -19,8 +20,8 @@ const LEVEL: f64 = 0.95;
 /// Reads the rows of one run.
 pub(crate) struct Meter {
     pub(super) windows: Windows,
-    crossing: Arc<[bool]>,
-    bottleneck: u32,
+    crossing: Arc<IdVec<FlowId, bool>>,
+    bottleneck: PortId,
     rows_stay: bool,
     /// Rows read already: of throughput, of queues, of pauses.
     rows_read: [usize; 3],
@@ -59,22 +60,22 @@ struct OpenBin {
     /// Number of flows whose rows are read.
     rows: usize,
     /// Octets by flow while the recovery is not decided; otherwise empty.
-    by_flow: Vec<u64>,
+    by_flow: IdVec<FlowId, u64>,
 }
 
 /// What a complete bin adds to the sums from recovery on.
 struct ClosedBin {
-    by_flow: Vec<u64>,
+    by_flow: IdVec<FlowId, u64>,
     queue: SampleStats,
 }
 
 /// Octets by flow, of bins that begin in a window.
 pub(super) struct OctetSums {
-    pub(super) whole: Vec<u64>,
-    pub(super) before: Vec<u64>,
-    pub(super) after: Vec<u64>,
+    pub(super) whole: IdVec<FlowId, u64>,
+    pub(super) before: IdVec<FlowId, u64>,
+    pub(super) after: IdVec<FlowId, u64>,
     /// From recovery on.
-    pub(super) recovered: Vec<u64>,
+    pub(super) recovered: IdVec<FlowId, u64>,
 }
 
 /// Lengths of the bottleneck's queue, octets.
@@ -94,8 +95,7 @@ pub(super) struct QueueSums {
 impl Meter {
     pub(crate) fn new(scenario: &Scenario, fabric: &Fabric) -> Meter {
         let windows = Windows::of(scenario);
-        let flows = fabric.crossing.len();
-        let sums = |needed: bool| vec![0; if needed { flows } else { 0 }];
+        let sums = |needed: bool| if needed { IdVec::for_each_of(&fabric.crossing, 0) } else { IdVec::new() };
         let hot = windows.after.is_some();
         Meter {
             crossing: fabric.crossing.clone(),
@@ -116,13 +116,13 @@ impl Meter {
         let [throughput, queues, pauses] = self.rows_read;
         let rows = &trace.queues;
         for row in queues..rows.time.len() {
-            if rows.port[row] == self.bottleneck {
+            if rows.port[row] == self.bottleneck.number() {
                 self.queue.push(&self.windows, &self.bins, rows.time[row], rows.bytes[row]);
             }
         }
         let rows = &trace.throughput;
         for row in throughput..rows.time.len() {
-            self.count(rows.time[row], rows.flow[row] as usize, rows.bytes[row]);
+            self.count(rows.time[row], FlowId::new(rows.flow[row]), rows.bytes[row]);
         }
         let rows = &trace.pauses;
         for row in pauses..rows.start.len() {
@@ -151,7 +151,7 @@ impl Meter {
     }
 
     /// Counts a row: octets of a flow in the bin that begins at `time`.
-    fn count(&mut self, time: u64, flow: usize, octets: u64) {
+    fn count(&mut self, time: u64, flow: FlowId, octets: u64) {
         let bins = &mut self.bins;
         let index = (time / self.windows.bin - bins.next) as usize;
         if index >= bins.open.len() {
@@ -170,7 +170,9 @@ impl Meter {
         if self.windows.after.as_ref().is_some_and(|after| after.contains(&time)) {
             sums.after[flow] += octets;
             if bins.recovery.is_open(bins.next) {
-                bin.by_flow.resize(self.crossing.len(), 0);
+                if bin.by_flow.is_empty() {
+                    bin.by_flow = IdVec::for_each_of(&self.crossing, 0);
+                }
                 bin.by_flow[flow] += octets;
             } else {
                 sums.recovered[flow] += octets;
@@ -344,7 +346,7 @@ recovery_hold = "2 ms"
         let mut read = |bin: u64, octets: u64| {
             let mut rows = Trace::default();
             rows.queues.time = vec![bin * ms];
-            rows.queues.port = vec![fabric.bottleneck];
+            rows.queues.port = vec![fabric.bottleneck.number()];
             rows.queues.bytes = vec![bin];
             rows.throughput.time = vec![bin * ms];
             rows.throughput.flow = vec![0];
@@ -360,10 +362,10 @@ recovery_hold = "2 ms"
         for bin in 0..4 {
             assert_eq!(read(bin, 500_000).0, 0, "bin {bin}");
         }
-        assert_eq!((read(4, 250_000).1, read(5, 500_000).1), (vec![0, 0], vec![0, 0]));
+        assert_eq!((read(4, 250_000).1, read(5, 500_000).1), (IdVec::from(vec![0, 0]), IdVec::from(vec![0, 0])));
         // 980 thousand of each flow and the samples 5 and 6; then 100 more, and the sample 7.
-        assert_eq!(read(6, 480_000), (0, vec![980_000; 2], 5.5));
-        assert_eq!(read(7, 100_000), (0, vec![1_080_000; 2], 6.0));
+        assert_eq!(read(6, 480_000), (0, IdVec::from(vec![980_000; 2]), 5.5));
+        assert_eq!(read(7, 100_000), (0, IdVec::from(vec![1_080_000; 2]), 6.0));
         assert_eq!(meter.bins.recovery.first(), Some(5));
     }
 

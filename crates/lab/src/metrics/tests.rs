@@ -5,7 +5,7 @@ use super::{METRICS, Meter, measure};
 use crate::fabric::Fabric;
 use qcnlab_scenario::{Draw, Scenario};
 use qcnlab_sim::{Counters, Ending, Finished, FlowTally, PauseRows, RoceTally, TcpTally, Trace};
-use qcnlab_units::Instant;
+use qcnlab_units::{Id, Instant};
 
 /// Two hosts offer 4 Gb/s each to a third; the first also sends 1 Gb/s to the second.
 const HOTSPOT: &str = r#"
@@ -115,14 +115,14 @@ fn queued(ms: u64) -> u64 {
 }
 
 fn rows(fabric: &Fabric) -> Trace {
-    let mut trace = Trace::default();
+    let (mut trace, bottleneck) = (Trace::default(), fabric.bottleneck.number());
     for ms in 0..70 {
         for (flow, bytes) in octets(ms).into_iter().enumerate() {
             trace.throughput.time.push(ms * MS);
             trace.throughput.flow.push(flow as u32);
             trace.throughput.bytes.push(bytes);
         }
-        for (port, bytes) in [(fabric.bottleneck, queued(ms)), (fabric.bottleneck + 1, 149_000)] {
+        for (port, bytes) in [(bottleneck, queued(ms)), (bottleneck + 1, 149_000)] {
             trace.queues.time.push(ms * MS);
             trace.queues.port.push(port);
             trace.queues.bytes.push(bytes);
@@ -142,7 +142,7 @@ fn rows(fabric: &Fabric) -> Trace {
 /// A run that lasted as long as its scenario says.
 fn finished(scenario: &Scenario, trace: Trace, flows: Vec<FlowTally>) -> Finished {
     let end = Instant::ZERO + scenario.duration;
-    Finished { trace, flows, end, ..Finished::default() }
+    Finished { trace, flows: flows.into(), end, ..Finished::default() }
 }
 
 fn by_hand() -> Measured {
@@ -485,7 +485,7 @@ fn a_sample_after_the_last_whole_bin_counts() {
     let fabric = fabric(&scenario);
     let mut trace = rows(&fabric);
     trace.queues.time.push(70 * MS);
-    trace.queues.port.push(fabric.bottleneck);
+    trace.queues.port.push(fabric.bottleneck.number());
     trace.queues.bytes.push(48_000);
     let done = finished(&scenario, trace, vec![FlowTally::default(); 3]);
     let measured = Measured::of(&scenario, &fabric, &done);

@@ -162,7 +162,7 @@ impl<'a> RunView<'a> {
 
     /// Flows of a size that did not start.
     pub(super) fn never_started(&self) -> f64 {
-        let sized = (0..self.done.flows.len()).filter(|flow| self.fabric.alone(*flow).is_some()).count();
+        let sized = self.done.flows.ids().filter(|flow| self.fabric.alone(*flow).is_some()).count();
         (sized - self.completions.len()) as f64
     }
 

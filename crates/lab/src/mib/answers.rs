@@ -3,10 +3,10 @@
 use super::counts::OfReplication;
 use super::parameters::{Answer, answered, choice, exponent, has_clock, number, octets, percent, rate, time, whole};
 use crate::capture::{cpid, mac_address};
-use crate::fabric::Fabric;
+use crate::fabric::{Fabric, planned_node};
 use qcnlab_network::topology::{NodeId, PortId, Role};
 use qcnlab_scenario::{DefenceMode, Defended, Feedback, Mode, ResolvedScenario, Scenario, automatic_alternate};
-use qcnlab_units::{Id, IdVec};
+use qcnlab_units::IdVec;
 use serde_json::{Map, Value, json};
 
 const MEGABIT: u64 = 1_000_000;
@@ -239,7 +239,7 @@ impl<'a> Answers<'a> {
         let (port, _) = (self.point_ports[point], ());
         let node = self.resolved.network.ends(port).0;
         row(
-            &[("cpid", json!(cpid(node.number(), point as u32)))],
+            &[("cpid", json!(cpid(planned_node(node), point as u32)))],
             [
                 ("CpidToIfComponentId", Ok(json!(1))),
                 ("CpidToIfIfIndex", Ok(json!(if_index))),
@@ -258,8 +258,8 @@ impl<'a> Answers<'a> {
             &index,
             [
                 ("CpPriority", Ok(json!(counts.priority[point]))),
-                ("CpMacAddress", Ok(json!(mac_address(node.number())))),
-                ("CpIdentifier", Ok(json!(cpid(node.number(), point as u32)))),
+                ("CpMacAddress", Ok(json!(mac_address(planned_node(node))))),
+                ("CpIdentifier", Ok(json!(cpid(planned_node(node), point as u32)))),
                 ("CpQueueSizeSetPoint", octets(cp, "set_point", key, 100)),
                 ("CpFeedbackWeight", exponent(cp, "w", key, 1)),
                 ("CpMinSampleBase", octets(cp, "sample_base", key, 10_000)),

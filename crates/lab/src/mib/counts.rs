@@ -3,6 +3,7 @@
 use crate::outcome::Outcome;
 use crate::replication::Replication;
 use qcnlab_schemes::SignalKind;
+use qcnlab_sim::{LimiterId, PortId};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -56,7 +57,7 @@ impl Outcome {
 fn of_replication(run: &Replication) -> OfReplication {
     let mut points = Points::default();
     for point in &run.done.points {
-        points.port.push(run.fabric.port_names[point.port as usize].to_owned());
+        points.port.push(run.fabric.ports[point.port].name.clone());
         points.priority.push(point.class);
         points.transmitted_frames.push(point.transmitted);
         points.discarded_frames.push(point.discarded);
@@ -66,9 +67,9 @@ fn of_replication(run: &Replication) -> OfReplication {
 }
 
 fn reaction_points(run: &Replication) -> ReactionPoints {
-    let mut limiters_of: BTreeMap<(u32, u8), Vec<u32>> = BTreeMap::new();
-    let mut classes_of: BTreeMap<u32, u8> = BTreeMap::new();
-    for (number, flow) in run.fabric.flows.iter().enumerate() {
+    let mut limiters_of: BTreeMap<(PortId, u8), Vec<LimiterId>> = BTreeMap::new();
+    let mut classes_of: BTreeMap<LimiterId, u8> = BTreeMap::new();
+    for (number, flow) in run.fabric.flows.enumerate() {
         if !flow.controlled || !run.fabric.reacts(number) {
             continue;
         }
@@ -79,8 +80,8 @@ fn reaction_points(run: &Replication) -> ReactionPoints {
     for ((port, class), mut limiters) in limiters_of {
         limiters.sort_unstable();
         limiters.dedup();
-        let tallies = || limiters.iter().map(|limiter| &run.done.limiters[*limiter as usize]);
-        all.port.push(run.fabric.port_names[port as usize].to_owned());
+        let tallies = || limiters.iter().map(|limiter| &run.done.limiters[*limiter]);
+        all.port.push(run.fabric.ports[port].name.clone());
         all.priority.push(class);
         all.limiters.push(limiters.len() as u32);
         all.shared.push(limiters.iter().any(|limiter| classes_of[limiter].count_ones() > 1));

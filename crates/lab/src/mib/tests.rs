@@ -1,5 +1,7 @@
 use super::*;
 use crate::{Control, Options, Outcome, run};
+use qcnlab_sim::LimiterId;
+use qcnlab_units::Id;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -148,7 +150,7 @@ fn reaction_points_are_counted_with_their_time() {
     let outcome = outcome(&[]);
     let mib = mib(&outcome);
     let rows = &outcome.replications[0].done.limiters;
-    for (host, limiter) in [("h1", rows[0]), ("h2", rows[1])] {
+    for (host, limiter) in [("h1", rows[LimiterId::new(0)]), ("h2", rows[LimiterId::new(1)])] {
         let row = at(node(&mib, host), "rp_port_priority", 1);
         assert_eq!(row["ieee8021CnRpPortPriCreatedRps"], limiter.created);
         assert_eq!(row["ieee8021CnRpPortPriCentiseconds"], limiter.limited.ps() / 10_000_000_000);

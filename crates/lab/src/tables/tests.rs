@@ -150,7 +150,12 @@ fn outcome() -> Outcome {
     let scenario = Scenario::parse(LOT.trim_start(), "by-hand.toml").unwrap_or_else(|error| panic!("{error}"));
     let fabric = Arc::new(Fabric::new(&scenario, Draw { seed: 1, replication: 0 }).unwrap());
     let replication = |n: u64| Replication {
-        done: Finished { trace: trace(n), flows: flows(n), end: Instant::from_ps(70_000 * US), ..Finished::default() },
+        done: Finished {
+            trace: trace(n),
+            flows: flows(n).into(),
+            end: Instant::from_ps(70_000 * US),
+            ..Finished::default()
+        },
         metrics: (0..METRICS.len()).map(|metric| (metric != 1).then_some(metric as f64 + n as f64 * 1000.0)).collect(),
         cpu_s: 0.0,
         flow_level: false,
@@ -343,7 +348,7 @@ fn completion_times_of_flows() {
     };
     let us = |us: u64| Instant::from_ps(us * US);
     let flows = vec![flow(us(1000), us(1096)), flow(us(1001), Instant::NEVER), flow(Instant::NEVER, Instant::NEVER)];
-    let done = Finished { flows, end: us(2000), ..Finished::default() };
+    let done = Finished { flows: flows.into(), end: us(2000), ..Finished::default() };
     let replication = Replication { done, metrics: vec![None; METRICS.len()], cpu_s: 0.0, flow_level: false, fabric };
     let outcome = Outcome { seed: 1, replications: vec![replication], scenario };
     let flows = outcome.table("flows").expect("flows");

@@ -42,10 +42,10 @@ impl Adapter {
         }
         if let Some(of) = head.conversation(&octets) {
             if let Some(flow) = self.layout.flow_of_frame(head.source, &of) {
-                let count = &mut self.records.flows[flow as usize];
+                let count = &mut self.records.flows[flow];
                 count.delivered += 1;
                 count.delivered_octets += octets.len() as u64;
-                if count.finished == 0 && count.delivered_octets >= self.totals[flow as usize] {
+                if count.finished == 0 && count.delivered_octets >= self.totals[flow] {
                     count.finished = now;
                 }
             } else if self.layout.acknowledged_flow(&of).is_some() {
@@ -95,7 +95,7 @@ impl Adapter {
 
     pub(super) fn apply_pause(&mut self) {
         let Some((at, classes, quanta)) = self.pending_pauses.pop_front() else { return };
-        let (uplink, because) = (self.uplink, self.layout.ways[self.uplink as usize].reverse);
+        let (uplink, because) = (self.uplink, self.layout.ways[self.uplink].reverse);
         let (whole_link, records) = (classes == u8::MAX, &mut self.records);
         self.port.pause(at, classes, quanta, |class, (since, until, ())| {
             records.on_class_pause(class, whole_link, (since, until), uplink, because);

@@ -20,8 +20,8 @@ use crate::record::{Capture, Records};
 use crate::shaper::LimiterKind;
 use crate::view::View;
 use qcnlab_schemes::ReactionPoint;
-use qcnlab_sim::{FlowPlan, Plan, Traffic};
-use qcnlab_units::{Bytes, Instant, Span};
+use qcnlab_sim::{FlowId, FlowPlan, NodeId, Plan, PortId, Traffic};
+use qcnlab_units::{Bytes, Id, IdVec, Instant, Span};
 use qcnlab_wire::{CnTag, VlanTag};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -29,8 +29,8 @@ use std::sync::Arc;
 /// A host's adapter, without its descriptors.
 pub(crate) struct Adapter {
     layout: Arc<Layout>,
-    host: u32,
-    uplink: u32,
+    host: NodeId,
+    uplink: PortId,
     reaction: u64,
     port: Port,
     limiters: Vec<HostLimiter>,
@@ -41,11 +41,11 @@ pub(crate) struct Adapter {
     /// Whether the host has reaction points: not where it takes no part in a domain.
     reacts: bool,
     /// For each flow of the plan, the position of its limiter here.
-    limiter_of: Vec<Option<usize>>,
+    limiter_of: IdVec<FlowId, Option<usize>>,
     /// Octets of each flow of datagrams that has an end; as many as there can be of the others.
-    totals: Vec<u64>,
+    totals: IdVec<FlowId, u64>,
     /// Frames of each flow that wait for a limiter.
-    waiting_of: Vec<u32>,
+    waiting_of: IdVec<FlowId, u32>,
     next_turn: usize,
     pending_pauses: VecDeque<(u64, u8, u16)>,
     rates_every: u64,
@@ -80,15 +80,15 @@ pub(crate) enum FromLink<'a> {
 }
 
 impl Adapter {
-    pub(crate) fn new(plan: &Plan, layout: Arc<Layout>, host: u32, kind: LimiterKind, capture: Capture) -> Adapter {
+    pub(crate) fn new(plan: &Plan, layout: Arc<Layout>, host: NodeId, kind: LimiterKind, capture: Capture) -> Adapter {
         let uplink = layout.uplink(host);
-        let peer = layout.ways[uplink as usize].to;
+        let peer = layout.ways[uplink].to;
         let (limiters, limiter_of) = limiters_of(plan, &layout, host, kind);
         let mut untagged = [None; 8];
-        for (index, flow) in plan.flows.iter().enumerate() {
+        for (index, flow) in plan.flows.enumerate() {
             let Some(position) = limiter_of[index] else { continue };
             let hears =
-                plan.domain.as_ref().is_some_and(|domain| domain.untagged[index] == Some(limiters[position].number));
+                plan.domain.as_ref().is_some_and(|domain| domain.untagged[index] == Some(limiters[position].id));
             if hears {
                 untagged[usize::from(flow.class & 7)].get_or_insert(position);
             }
@@ -97,10 +97,10 @@ impl Adapter {
         let records = Records::new(plan.record.bin.ps(), plan.flows.len());
         let rates_every = if limiters.is_empty() { Span::ZERO } else { plan.record.rates_every };
         Adapter {
-            port: Port::new(layout.ways[uplink as usize].shape),
-            reaction: plan.nodes[peer as usize].pause.map_or(0, |pause| pause.reaction.ps()),
+            port: Port::new(layout.ways[uplink].shape),
+            reaction: plan.nodes[peer].pause.map_or(0, |pause| pause.reaction.ps()),
             totals: plan.flows.iter().map(total_of_datagrams).collect(),
-            waiting_of: vec![0; plan.flows.len()],
+            waiting_of: IdVec::for_each_of(&plan.flows, 0),
             next_turn: 0,
             pending_pauses: VecDeque::new(),
             rates_every: if rates_every == Span::ZERO { u64::MAX } else { rates_every.ps() },
@@ -122,13 +122,13 @@ impl Adapter {
     }
 
     /// Frames of a flow that wait for its limiter.
-    pub(crate) fn waiting(&self, flow: u32) -> u32 {
-        self.waiting_of[flow as usize]
+    pub(crate) fn waiting(&self, flow: FlowId) -> u32 {
+        self.waiting_of[flow]
     }
 
     /// Octets that a flow's limiter still has room for.
-    pub(crate) fn room_for(&self, flow: u32) -> u64 {
-        let limiter = self.limiter_of[flow as usize].map(|position| &self.limiters[position]);
+    pub(crate) fn room_for(&self, flow: FlowId) -> u64 {
+        let limiter = self.limiter_of[flow].map(|position| &self.limiters[position]);
         limiter.map_or(0, |limiter| limiter.room.saturating_sub(limiter.octets))
     }
 
@@ -150,7 +150,7 @@ impl Adapter {
         let flow = conversation.and_then(|of| self.layout.flow_of(&of));
         let acknowledged = conversation.and_then(|of| self.layout.acknowledged_flow(&of));
         let limiter = match (flow, acknowledged) {
-            (Some(flow), _) => self.limiter_of[flow as usize],
+            (Some(flow), _) => self.limiter_of[flow],
             (None, Some(_)) => None,
             // Traffic of a user's own: to the limiters in turn, by the two ends of the conversation.
             (None, None) => {
@@ -158,7 +158,7 @@ impl Adapter {
             }
         };
         let Some(position) = limiter else {
-            let class = acknowledged.map_or(0, |flow| self.layout.flows[flow as usize].class);
+            let class = acknowledged.map_or(0, |flow| self.layout.flows[flow].class);
             if acknowledged.is_some() {
                 self.records.counters.acks_sent += 1;
             }
@@ -178,7 +178,7 @@ impl Adapter {
         let size = frame.len();
         if limiter.octets + size > limiter.room.max(size) {
             if let Some(flow) = flow {
-                self.records.flows[flow as usize].refused += 1;
+                self.records.flows[flow].refused += 1;
             }
             return;
         }
@@ -186,20 +186,20 @@ impl Adapter {
         limiter.took_frames = true;
         limiter.waiting.push_back(frame);
         if let Some(flow) = flow {
-            self.waiting_of[flow as usize] += 1;
+            self.waiting_of[flow] += 1;
         }
     }
 
     /// A source had a frame for which its limiter has no room.
-    pub(crate) fn refuse(&mut self, flow: u32) {
-        self.records.flows[flow as usize].refused += 1;
+    pub(crate) fn refuse(&mut self, flow: FlowId) {
+        self.records.flows[flow].refused += 1;
     }
 
     /// Has the host announce itself, where that is due.
     fn announce(&mut self, now: u64) {
         let Some(announced) = self.defended.as_mut().and_then(|port| port.announcement_due(now)) else { return };
-        let name = &self.layout.ways[self.uplink as usize].name;
-        let system = &self.layout.systems[self.host as usize];
+        let name = &self.layout.ways[self.uplink].name;
+        let system = &self.layout.systems[self.host];
         let octets = defence::frame_of(announced, mac(self.host), name, system);
         let _ = self.port.enqueue(now, Queued { octets, class: 7, ..Queued::default() });
     }
@@ -259,7 +259,7 @@ impl Adapter {
             for flow in &limiter.flows {
                 let rows = &mut self.records.rates;
                 rows.time.push(at);
-                rows.flow.push(*flow);
+                rows.flow.push(flow.number());
                 rows.current.push(gauge.current_rate.get());
                 rows.target.push(gauge.target_rate.get());
             }
@@ -279,7 +279,7 @@ impl Adapter {
     /// Shows what its limiters hold and have done, and keeps no rows.
     pub(crate) fn show(&mut self, view: &View) {
         for limiter in &self.limiters {
-            let shown = &view.limiters[limiter.number as usize];
+            let shown = &view.limiters[limiter.id];
             shown.rate.set(limiter.driver.rp.gauge().current_rate.get());
             shown.waiting.set(limiter.octets + limiter.in_kernel);
             shown.heard.set(limiter.heard);
@@ -294,23 +294,22 @@ impl Adapter {
     }
 
     /// Closes the records at the end of the run, or `now` if it was stopped before. Also returns how many frames of each flow it still holds.
-    pub(crate) fn finish(mut self, now: u64) -> (Records, Vec<u64>) {
+    pub(crate) fn finish(mut self, now: u64) -> (Records, IdVec<FlowId, u64>) {
         let end = self.end.min(now);
         self.advance(end);
-        let because = self.layout.ways[self.uplink as usize].reverse;
+        let because = self.layout.ways[self.uplink].reverse;
         let pauses: Vec<_> = self.port.last_pauses(end).collect();
         let whole_link = pauses.len() == 8;
         for (class, (since, until, ())) in pauses {
             self.records.on_class_pause(class, whole_link, (since, until), self.uplink, because);
         }
-        let tally =
-            |limiter: &HostLimiter| (limiter.number, limiter.driver.tally(Instant::from_ps(end.max(limiter.told))));
-        let name = &self.layout.ways[self.uplink as usize].name;
+        let tally = |limiter: &HostLimiter| (limiter.id, limiter.driver.tally(Instant::from_ps(end.max(limiter.told))));
+        let name = &self.layout.ways[self.uplink].name;
         self.records.defences = self.defended.iter().map(|port| DefenceEnd::of(port, name)).collect();
         self.records.limiters = self.limiters.iter().map(tally).collect();
-        let mut held = vec![0; self.waiting_of.len()];
+        let mut held = IdVec::for_each_of(&self.waiting_of, 0);
         for flow in self.port.held().filter_map(|frame| frame.flow) {
-            held[flow as usize] += 1;
+            held[flow] += 1;
         }
         (self.records, held)
     }

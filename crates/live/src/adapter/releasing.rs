@@ -52,8 +52,8 @@ impl Adapter {
         limiter.octets -= size;
         frame.spaced = Some(Spaced { limiter: position as u16, after: limiter.on_sent(at, size) });
         if let Some(flow) = frame.flow {
-            self.waiting_of[flow as usize] -= 1;
-            let count = &mut self.records.flows[flow as usize];
+            self.waiting_of[flow] -= 1;
+            let count = &mut self.records.flows[flow];
             count.sent += 1;
             count.sent_octets += size;
         }
@@ -65,7 +65,7 @@ impl Adapter {
     pub(crate) fn take_due(&mut self, now: u64) -> Option<Due> {
         let (at, frame) = self.port.take_arrived(now)?;
         // When its last octet left the port.
-        let left = at.saturating_sub(self.layout.ways[self.uplink as usize].shape.delay);
+        let left = at.saturating_sub(self.layout.ways[self.uplink].shape.delay);
         self.records.capture(left, self.uplink, Direction::Sent, &frame.octets, self.capture);
         Some(Due { way: self.uplink, at, octets: frame.octets, spaced: frame.spaced })
     }

@@ -14,7 +14,7 @@ impl Adapter {
     /// The rate at which the shaper keeps the link busy and no more: the shaper counts the frames' octets, and the link
     /// takes time for its overhead, too.
     pub(crate) fn shaped_line_rate(&self) -> BitRate {
-        let shape = self.layout.ways[self.uplink as usize].shape;
+        let shape = self.layout.ways[self.uplink].shape;
         let rate = |limiter: &HostLimiter| {
             let class = limiter.shaped_class();
             let counted = u128::from(limiter.counted(class.frame).get());

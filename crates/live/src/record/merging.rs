@@ -7,7 +7,8 @@ use qcnlab_schemes::driver::LimiterTally;
 use qcnlab_sim::trace::{
     DropKind, DropRows, MessageRows, PauseRows, PointTally, QueueRows, RateRows, ThroughputRows, WindowRows,
 };
-use qcnlab_sim::{Counters, Trace};
+use qcnlab_sim::{Counters, FlowId, LimiterId, Trace};
+use qcnlab_units::{Id, IdVec};
 use std::collections::BTreeMap;
 
 /// Appends each column of `$more` to that of `$rows`. A column that is not named does not compile.
@@ -23,10 +24,10 @@ macro_rules! append {
 pub(crate) struct Merged {
     pub(crate) trace: Trace,
     pub(crate) counters: Counters,
-    pub(crate) flows: Vec<FlowCount>,
+    pub(crate) flows: IdVec<FlowId, FlowCount>,
     pub(crate) refused: Refused,
     pub(crate) points: Vec<PointTally>,
-    pub(crate) limiters: Vec<LimiterTally>,
+    pub(crate) limiters: IdVec<LimiterId, LimiterTally>,
     pub(crate) captured: Vec<CapturedFrame>,
     pub(crate) not_captured: u64,
     pub(crate) pauses_not_recorded: u64,
@@ -50,10 +51,10 @@ pub(crate) fn merge(all: Vec<Records>, flows: usize) -> Merged {
     let mut merged = Merged {
         trace: Trace::default(),
         counters: Counters::default(),
-        flows: vec![FlowCount::default(); flows],
+        flows: vec![FlowCount::default(); flows].into(),
         refused: Refused::default(),
         points: Vec::new(),
-        limiters: Vec::new(),
+        limiters: IdVec::new(),
         captured: Vec::new(),
         not_captured: 0,
         pauses_not_recorded: 0,
@@ -94,12 +95,12 @@ pub(crate) fn merge(all: Vec<Records>, flows: usize) -> Merged {
     trace.throughput = ThroughputRows::default();
     for ((time, flow), octets) in throughput {
         trace.throughput.time.push(time);
-        trace.throughput.flow.push(flow);
+        trace.throughput.flow.push(flow.number());
         trace.throughput.bytes.push(octets);
     }
     trace.drops = DropRows::default();
     for ((time, port, flow), (last, frames, octets)) in drops {
-        trace.drops.push(time, port, flow, DropKind::Dropped, last, (frames, octets));
+        trace.drops.push(time, port.number(), flow.number(), DropKind::Dropped, last, (frames, octets));
     }
     in_order!(&mut trace.queues, time, port, bytes);
     in_order!(&mut trace.rates, time, flow, current, target);
@@ -153,19 +154,21 @@ fn add_counters(sum: &mut Counters, more: Counters) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use qcnlab_sim::PortId;
 
     #[test]
     fn threads_become_one_trace_in_order_of_time() {
+        let port = PortId::new;
         let mut one = Records::new(1000, 2);
-        one.on_last_link(1000, 1, 100);
-        one.on_last_link(1001, 1, 10);
-        one.on_pause(700, 800, 3, None, 2);
-        one.on_drop(5, 3, 0, 60);
+        one.on_last_link(1000, FlowId::new(1), 100);
+        one.on_last_link(1001, FlowId::new(1), 10);
+        one.on_pause(700, 800, port(3), None, port(2));
+        one.on_drop(5, port(3), FlowId::new(0), 60);
         let mut other = Records::new(1000, 2);
-        other.on_last_link(1, 0, 7);
-        other.on_last_link(900, 1, 1);
-        other.on_pause(100, 900, 4, Some(3), 2);
-        other.on_drop(6, 3, 0, 60);
+        other.on_last_link(1, FlowId::new(0), 7);
+        other.on_last_link(900, FlowId::new(1), 1);
+        other.on_pause(100, 900, port(4), Some(3), port(2));
+        other.on_drop(6, port(3), FlowId::new(0), 60);
         let merged = merge(vec![one, other], 2);
         let rows = &merged.trace.throughput;
         assert_eq!(
@@ -177,7 +180,7 @@ mod tests {
             (
                 merged.trace.drops.frames,
                 merged.trace.drops.last,
-                merged.flows[0].dropped,
+                merged.flows[FlowId::new(0)].dropped,
                 merged.counters.frames_dropped
             ),
             (vec![2], vec![6], 2, 2)

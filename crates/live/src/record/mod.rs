@@ -5,8 +5,9 @@ use crate::spacing::Spacing;
 use qcnlab_capture::Direction;
 use qcnlab_schemes::Signal;
 use qcnlab_schemes::driver::LimiterTally;
-use qcnlab_sim::Counters;
 use qcnlab_sim::trace::{MessageRows, PauseRows, PointTally, QueueRows, RateRows, WindowRows};
+use qcnlab_sim::{Counters, FlowId, LimiterId, PortId};
+use qcnlab_units::{Id, IdVec};
 use std::collections::BTreeMap;
 
 /// Adds each field of `$more` to that of `$sum`. A field that is not named does not compile.
@@ -41,7 +42,7 @@ pub(crate) struct CapturedFrame {
     /// When, ps.
     pub(crate) at: u64,
     /// The port whose link it crossed.
-    pub(crate) port: u32,
+    pub(crate) port: PortId,
     pub(crate) direction: Direction,
     pub(crate) octets: Box<[u8]>,
     pub(crate) wire_len: u32,
@@ -136,19 +137,19 @@ impl FlowCount {
 #[derive(Debug, Default)]
 pub(crate) struct Records {
     bin_ps: u64,
-    throughput: BTreeMap<(u64, u32), u64>,
-    drops: BTreeMap<(u64, u32, u32), (u64, u64, u64)>,
+    throughput: BTreeMap<(u64, FlowId), u64>,
+    drops: BTreeMap<(u64, PortId, FlowId), (u64, u64, u64)>,
     pub(crate) queues: QueueRows,
     pub(crate) rates: RateRows,
     pub(crate) windows: WindowRows,
     messages: MessageRows,
     pauses: PauseRows,
     pub(crate) counters: Counters,
-    pub(crate) flows: Vec<FlowCount>,
+    pub(crate) flows: IdVec<FlowId, FlowCount>,
     pub(crate) refused: Refused,
     pub(crate) points: Vec<PointTally>,
-    /// By the limiter's number in the plan.
-    pub(crate) limiters: Vec<(u32, LimiterTally)>,
+    /// Those of the thread's host.
+    pub(crate) limiters: Vec<(LimiterId, LimiterTally)>,
     captured: Vec<CapturedFrame>,
     captured_octets: usize,
     /// Frames that found the capture full.
@@ -163,7 +164,7 @@ pub(crate) struct Records {
 
 impl Records {
     pub(crate) fn new(bin_ps: u64, flows: usize) -> Records {
-        Records { bin_ps: bin_ps.max(1), flows: vec![FlowCount::default(); flows], ..Records::default() }
+        Records { bin_ps: bin_ps.max(1), flows: vec![FlowCount::default(); flows].into(), ..Records::default() }
     }
 
     /// Forgets all rows; counters stay.
@@ -183,39 +184,39 @@ impl Records {
     }
 
     /// Octets of a flow left its last port at `at`, ps.
-    pub(crate) fn on_last_link(&mut self, at: u64, flow: u32, octets: u64) {
+    pub(crate) fn on_last_link(&mut self, at: u64, flow: FlowId, octets: u64) {
         *self.throughput.entry((self.bin(at), flow)).or_default() += octets;
     }
 
     /// A frame of a flow was dropped at a port.
-    pub(crate) fn on_drop(&mut self, at: u64, port: u32, flow: u32, octets: u64) {
+    pub(crate) fn on_drop(&mut self, at: u64, port: PortId, flow: FlowId, octets: u64) {
         let (last, frames, total) = self.drops.entry((self.bin(at), port, flow)).or_default();
         *last = at.max(*last);
         *frames += 1;
         *total += octets;
-        self.flows[flow as usize].dropped += 1;
+        self.flows[flow].dropped += 1;
     }
 
     /// A congestion point sent a signal.
-    pub(crate) fn on_message(&mut self, at: u64, port: u32, flow: u32, signal: Signal) {
+    pub(crate) fn on_message(&mut self, at: u64, port: PortId, flow: FlowId, signal: Signal) {
         self.counters.messages_sent += 1;
         self.messages.time.push(at);
-        self.messages.port.push(port);
-        self.messages.flow.push(flow);
+        self.messages.port.push(port.number());
+        self.messages.flow.push(flow.number());
         self.messages.signal.push(signal);
     }
 
     /// A pause of a port is over; `because` is the port at the far end that it is put down to.
-    pub(crate) fn on_pause(&mut self, start: u64, end: u64, port: u32, class: Option<u8>, because: u32) {
+    pub(crate) fn on_pause(&mut self, start: u64, end: u64, port: PortId, class: Option<u8>, because: PortId) {
         if self.pauses.start.len() >= MOST_PAUSES {
             self.pauses_not_recorded += 1;
             return;
         }
         self.pauses.start.push(start);
         self.pauses.end.push(end);
-        self.pauses.port.push(port);
+        self.pauses.port.push(port.number());
         self.pauses.class.push(class);
-        self.pauses.because.push(because);
+        self.pauses.because.push(because.number());
     }
 
     /// A pause of one class is over; of eight that end together with a pause of the whole link, class 0 makes the one row.
@@ -224,8 +225,8 @@ impl Records {
         class: u8,
         whole_link: bool,
         (start, end): (u64, u64),
-        port: u32,
-        because: u32,
+        port: PortId,
+        because: PortId,
     ) {
         if !whole_link || class == 0 {
             self.on_pause(start, end, port, (!whole_link).then_some(class), because);
@@ -233,7 +234,7 @@ impl Records {
     }
 
     /// Keeps the first octets of a frame for the capture, until that is full.
-    pub(crate) fn capture(&mut self, at: u64, port: u32, direction: Direction, octets: &[u8], capture: Capture) {
+    pub(crate) fn capture(&mut self, at: u64, port: PortId, direction: Direction, octets: &[u8], capture: Capture) {
         if capture.snap == 0 {
             return;
         }
@@ -256,7 +257,13 @@ mod tests {
     fn a_capture_ends_when_it_is_full() {
         let mut records = Records::new(1, 0);
         for at in 0..10 {
-            records.capture(at, 0, Direction::Sent, &[0; 100], Capture { snap: 60, share: MOST_CAPTURED / 300 });
+            records.capture(
+                at,
+                PortId::new(0),
+                Direction::Sent,
+                &[0; 100],
+                Capture { snap: 60, share: MOST_CAPTURED / 300 },
+            );
         }
         assert!(records.captured.len() >= 2 && records.not_captured > 0);
         assert_eq!((records.captured[0].octets.len(), records.captured[0].wire_len), (60, 100));

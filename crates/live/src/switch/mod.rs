@@ -21,35 +21,35 @@ use crate::record::{Capture, Records};
 use crate::spacing::Spaced;
 use crate::view::View;
 use qcnlab_capture::Direction;
-use qcnlab_sim::{Plan, ServiceChange};
-use qcnlab_units::{Bytes, Instant, Span};
+use qcnlab_sim::{FlowId, NodeId, Plan, PortId, ServiceChange};
+use qcnlab_units::{Bytes, Id, IdVec, Instant, Span};
 use qcnlab_wire::MacAddress;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 /// A pause that takes effect later: when, ps, the port, the classes and for how many quanta.
-type PendingPause = (u64, u32, u8, u16);
+type PendingPause = (u64, PortId, u8, u16);
 
 /// All switches of a network, without their sockets.
 pub(crate) struct Switches {
     layout: Arc<Layout>,
     /// For each way, the port of the switch that it leaves; `None` where it leaves a host.
-    ports: Vec<Option<Port>>,
-    points: Vec<[Option<QueueCp>; 8]>,
+    ports: IdVec<PortId, Option<Port>>,
+    points: IdVec<PortId, [Option<QueueCp>; 8]>,
     /// For each way, what the switch that it leaves does for the domain.
-    defended: Vec<Option<DefendedPort>>,
+    defended: IdVec<PortId, Option<DefendedPort>>,
     /// For each way, the memory of the switch that it comes to.
-    inputs: Vec<Option<Input>>,
+    inputs: IdVec<PortId, Option<Input>>,
     /// For each node, the time from a pause frame to its effect.
-    reaction: Vec<u64>,
+    reaction: IdVec<NodeId, u64>,
     pending: VecDeque<PendingPause>,
-    learned: HashMap<(u32, MacAddress), u32>,
+    learned: HashMap<(NodeId, MacAddress), PortId>,
     services: VecDeque<ServiceChange>,
     queue_every: u64,
     next_sample: u64,
     end: u64,
     controlled: u8,
-    flow_controlled: Vec<bool>,
+    flow_controlled: IdVec<FlowId, bool>,
     signal_class: u8,
     capture: Capture,
     pub(crate) records: Records,
@@ -58,7 +58,7 @@ pub(crate) struct Switches {
 /// A frame that has to be put on a link now.
 pub(crate) struct Due {
     /// The way.
-    pub(crate) way: u32,
+    pub(crate) way: PortId,
     /// When it should have been, ps.
     pub(crate) at: u64,
     pub(crate) octets: Vec<u8>,
@@ -70,19 +70,20 @@ impl Switches {
     pub(crate) fn new(
         plan: &Plan,
         layout: Arc<Layout>,
-        points: Vec<[Option<QueueCp>; 8]>,
+        points: IdVec<PortId, [Option<QueueCp>; 8]>,
         controlled: u8,
         signal_class: u8,
         capture: Capture,
     ) -> Switches {
-        let of_switch = |node: u32| !layout.is_host(node);
+        let of_switch = |node: NodeId| !layout.is_host(node);
         let ports = layout.ways.iter().map(|way| of_switch(way.from).then(|| Port::new(way.shape))).collect();
         let input = |way: &crate::layout::Way| {
-            if of_switch(way.to) { Input::new(&plan.nodes[way.to as usize]) } else { None }
+            if of_switch(way.to) { Input::new(&plan.nodes[way.to]) } else { None }
         };
         let inputs = layout.ways.iter().map(input).collect();
-        let defended = (0u32..)
-            .zip(&layout.ways)
+        let defended = layout
+            .ways
+            .enumerate()
             .map(|(index, way)| of_switch(way.from).then(|| layout.defended_port(index)).flatten());
         let defended = defended.collect();
         let reaction = |node: &qcnlab_sim::NodePlan| node.pause.map_or(0, |pause| pause.reaction.ps());
@@ -137,12 +138,12 @@ impl Switches {
 
     /// Has ports that defend a domain announce themselves, where that is due.
     fn announce(&mut self, now: u64) {
-        for way in 0..self.defended.len() {
+        for way in self.defended.ids() {
             let Some(announced) = self.defended[way].as_mut().and_then(|port| port.announcement_due(now)) else {
                 continue;
             };
             let of = &self.layout.ways[way];
-            let octets = defence::frame_of(announced, mac(of.from), &of.name, &self.layout.systems[of.from as usize]);
+            let octets = defence::frame_of(announced, mac(of.from), &of.name, &self.layout.systems[of.from]);
             let Some(port) = &mut self.ports[way] else { continue };
             let _ = port.enqueue(now, Queued { octets, class: 7, came_as: 7, ..Queued::default() });
         }
@@ -150,17 +151,17 @@ impl Switches {
 
     fn change_service(&mut self) {
         let Some(change) = self.services.pop_front() else { return };
-        if let Some(port) = &mut self.ports[change.port as usize] {
+        if let Some(port) = &mut self.ports[change.port] {
             port.change_rate(change.at.ps(), change.rate);
         }
     }
 
     fn sample(&mut self, at: u64) {
         let rows = &mut self.records.queues;
-        for (index, way) in (0u32..).zip(&self.layout.ways).filter(|(_, way)| way.recorded) {
-            let Some(port) = &self.ports[index as usize] else { continue };
+        for (index, way) in self.layout.ways.enumerate().filter(|(_, way)| way.recorded) {
+            let Some(port) = &self.ports[index] else { continue };
             rows.time.push(at);
-            rows.port.push(index);
+            rows.port.push(index.number());
             rows.bytes.push(port.all_queued());
             let _ = way;
         }
@@ -169,8 +170,8 @@ impl Switches {
 
     fn advance_ports(&mut self, now: u64) {
         let Switches { ports, points, inputs, layout, records, .. } = self;
-        let mut freed: Vec<(u16, u8)> = Vec::new();
-        for (index, port) in ports.iter_mut().enumerate() {
+        let mut freed: Vec<(PortId, u8)> = Vec::new();
+        for (index, port) in ports.ids().zip(ports.iter_mut()) {
             let Some(port) = port else { continue };
             let to_host = layout.is_host(layout.ways[index].to);
             port.advance(now, |departed| {
@@ -179,7 +180,7 @@ impl Switches {
                     point.on_departure(Instant::from_ps(departed.at), Bytes::new(departed.left));
                 }
                 if let Some(input) = frame.input {
-                    if let Some(input) = &mut inputs[usize::from(input)] {
+                    if let Some(input) = &mut inputs[input] {
                         input.release(frame.came_as, frame.len());
                     }
                     freed.push((input, frame.came_as));
@@ -191,15 +192,15 @@ impl Switches {
             });
         }
         for (input, class) in freed {
-            self.send_xon_if_due(now, u32::from(input), class);
+            self.send_xon_if_due(now, input, class);
         }
     }
 
     /// Takes a frame that has to be put on a link by `now`.
     pub(crate) fn take_due(&mut self, now: u64) -> Option<Due> {
-        for (index, port) in self.ports.iter_mut().enumerate() {
+        for (index, port) in self.ports.ids().zip(self.ports.iter_mut()) {
             let Some((at, frame)) = port.as_mut().and_then(|port| port.take_arrived(now)) else { continue };
-            let mut due = Due { way: index as u32, at, octets: frame.octets, spaced: None };
+            let mut due = Due { way: index, at, octets: frame.octets, spaced: None };
             if self.defended[index].as_ref().is_some_and(|port| port.untags(frame.class)) && !frame.is_signal {
                 take_cn_tag_off(&mut due.octets);
             }
@@ -224,8 +225,8 @@ impl Switches {
 
     /// Octets queued at a port, pauses that have not taken effect, and addresses learned.
     #[cfg(test)]
-    pub(crate) fn held(&self, port: u32) -> (u64, usize, usize) {
-        let queued = self.ports[port as usize].as_ref().map_or(0, Port::all_queued);
+    pub(crate) fn held(&self, port: PortId) -> (u64, usize, usize) {
+        let queued = self.ports[port].as_ref().map_or(0, Port::all_queued);
         (queued, self.pending.len(), self.learned.len())
     }
 
@@ -244,13 +245,13 @@ impl Switches {
     }
 
     /// Closes the records at the end of the run, or `now` if it was stopped before.
-    pub(crate) fn finish(mut self, now: u64) -> (Records, Vec<u64>) {
+    pub(crate) fn finish(mut self, now: u64) -> (Records, IdVec<FlowId, u64>) {
         let end = self.end.min(now);
         self.advance(end);
-        for (index, port) in (0u32..).zip(&self.ports) {
+        for (index, port) in self.ports.enumerate() {
             let Some(port) = port else { continue };
-            let reverse = self.layout.ways[index as usize].reverse;
-            let pausing = self.inputs[reverse as usize].as_ref().and_then(|input| input.pause.as_ref());
+            let reverse = self.layout.ways[index].reverse;
+            let pausing = self.inputs[reverse].as_ref().and_then(|input| input.pause.as_ref());
             let pauses: Vec<_> = port.last_pauses(end).collect();
             let whole_link = pausing.is_none() && pauses.len() == 8;
             for (class, (since, until, ())) in pauses {
@@ -261,10 +262,10 @@ impl Switches {
         self.records.defences =
             defended.filter_map(|(port, way)| Some(DefenceEnd::of(port.as_ref()?, &way.name))).collect();
         self.records.points = self.points.iter().flatten().flatten().map(|point| point.tally).collect();
-        let mut held = vec![0; self.flow_controlled.len()];
+        let mut held = IdVec::for_each_of(&self.flow_controlled, 0);
         for frame in self.ports.iter().flatten().flat_map(Port::held) {
             if let Some(flow) = frame.flow {
-                held[flow as usize] += 1;
+                held[flow] += 1;
             }
         }
         (self.records, held)

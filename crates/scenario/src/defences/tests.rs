@@ -1,7 +1,8 @@
 use super::{Mode, automatic_alternate};
 use crate::{Draw, ResolvedScenario, Scenario, limiters, untagged_limiters};
 use qcnlab_network::topology::PortId;
-use qcnlab_units::Id;
+use qcnlab_sim::LimiterId;
+use qcnlab_units::{Id, IdVec};
 
 /// Hosts h1 and h2 at bridge a; a, b and c in a row; host h3 at c.
 const ROW: &str = r#"
@@ -161,9 +162,11 @@ fn limiters_follow_from_the_modes() {
         let tagged: Vec<bool> = (0..resolved.flows.len()).map(|flow| resolved.cn_tagged(&scenario, flow)).collect();
         (limiters(&scenario, &resolved), tagged, untagged_limiters(&scenario, &resolved))
     };
-    assert_eq!(plan("domain = { priorities = \"3\" }"), (vec![0, 1], vec![true; 2], vec![Some(0); 2]));
+    let ids = |limiters: &[u32]| -> Vec<LimiterId> { limiters.iter().copied().map(LimiterId::new).collect() };
+    let untagged = |limiter: Option<u32>| IdVec::from(vec![limiter.map(LimiterId::new); 2]);
+    assert_eq!(plan("domain = { priorities = \"3\" }"), (ids(&[0, 1]), vec![true; 2], untagged(Some(0))));
     let edge = "domain = { priorities = \"3\" }\ndefence = [{ port = \"a->h1\", lldp = false }]";
-    assert_eq!(plan(edge), (vec![0, 0], vec![false; 2], vec![Some(0); 2]));
+    assert_eq!(plan(edge), (ids(&[0, 0]), vec![false; 2], untagged(Some(0))));
     let outside = "domain = { priorities = \"3\", outside = \"h1\" }";
-    assert_eq!(plan(outside), (vec![0, 1], vec![false; 2], vec![None; 2]));
+    assert_eq!(plan(outside), (ids(&[0, 1]), vec![false; 2], untagged(None)));
 }

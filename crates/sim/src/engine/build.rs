@@ -150,15 +150,15 @@ fn sizes(plan: &Plan, network: &Network, senders: &Senders) -> Sizes {
 /// Events are as far apart as frames that enter a link anywhere, if everybody sends as much as the links on the way can
 /// carry. Most are set when a frame enters a link, for when it reaches the far end.
 fn spacing(plan: &Plan) -> Spacing {
-    let mut bits = vec![0u64; plan.ports.len()];
+    let mut bits = IdVec::for_each_of(&plan.ports, 0u64);
     let mut frame = Bytes::ZERO;
     for flow in &plan.flows {
-        let line = plan.ports[flow.paths[0][0] as usize].rate;
+        let line = plan.ports[flow.paths[0][0]].rate;
         let wants = match flow.traffic {
             Traffic::Constant { rate } | Traffic::Saturated { ceiling: Some(rate), .. } => rate.min(line),
             _ => line,
         };
-        flow.paths[0].iter().for_each(|port| bits[*port as usize] = bits[*port as usize].saturating_add(wants.get()));
+        flow.paths[0].iter().for_each(|port| bits[*port] = bits[*port].saturating_add(wants.get()));
         frame = frame.max(flow.frame);
     }
     let carried = bits.iter().zip(&plan.ports).map(|(bits, port)| port.rate.get().min(*bits));
@@ -173,7 +173,7 @@ fn spacing(plan: &Plan) -> Spacing {
 /// The longest time from the end of a transmission on a flow's last link to the sink.
 fn longest_last_link(plan: &Plan) -> Span {
     let last = plan.flows.iter().filter_map(|flow| flow.paths[0].last());
-    let takes = |port: &u32| plan.ports[*port as usize].delay + plan.ports[*port as usize].latency;
+    let takes = |port: &PortId| plan.ports[*port].delay + plan.ports[*port].latency;
     last.map(takes).max().unwrap_or(Span::ZERO)
 }
 
@@ -199,13 +199,13 @@ mod tests {
     #[test]
     fn events_are_as_far_apart_as_frames_that_the_links_can_carry() {
         let mut net = two_senders();
-        let link = net.port("b->s") as usize;
+        let link = net.port("b->s");
         net.plan.ports[link].overhead = Bytes::new(20);
         net.plan.ports[link].latency = Span::from_ns(500);
-        net.plan.flows[1].frame = Bytes::new(500);
+        net.plan.flows[FlowId::new(1)].frame = Bytes::new(500);
         let Spacing { apart, ahead } = spacing(&net.plan);
         assert_eq!((apart.ps(), ahead.ps()), (571_429, 2_716_000));
-        net.plan.flows[0].traffic = Traffic::Saturated { ceiling: Some(BitRate::gbps(4)), total: None };
+        net.plan.flows[FlowId::new(0)].traffic = Traffic::Saturated { ceiling: Some(BitRate::gbps(4)), total: None };
         assert_eq!(spacing(&net.plan).apart.ps(), 1_200_000);
     }
 
@@ -215,7 +215,7 @@ mod tests {
         let mut net = two_senders();
         assert_eq!(longest_last_link(&net.plan), Span::from_us(1));
         net.flow("b", "d", 0, greedy());
-        let (to_c, to_d) = (net.port("s->c") as usize, net.port("s->d") as usize);
+        let (to_c, to_d) = (net.port("s->c"), net.port("s->d"));
         net.plan.ports[to_d].delay = Span::from_us(3);
         assert_eq!(longest_last_link(&net.plan), Span::from_us(3));
         net.plan.ports[to_c].latency = Span::from_us(4);

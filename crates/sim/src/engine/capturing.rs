@@ -11,7 +11,7 @@ use super::senders::Senders;
 use super::signalling::{ControlFrame, SignalOf, Signalling};
 use crate::departure::{DataFacts, Departure, FrameFacts, SignalFacts};
 use crate::frame::{Frame, flag};
-use crate::ids::{FlowId, Id, IdVec, PortId};
+use crate::ids::{FlowId, IdVec, PortId};
 use crate::packets::AckKind;
 use qcnlab_schemes::Signal;
 use qcnlab_units::{Bytes, Instant};
@@ -66,10 +66,10 @@ impl Ord for Waiting {
 }
 
 impl Capture {
-    /// Captures `ports`, by their index in the plan; its [`Events`](crate::Events) must be everywhere.
-    pub(super) fn new(ports: &[u32], network: &Network, senders: &Senders) -> Box<Capture> {
+    /// Captures `ports`; its [`Events`](crate::Events) must be everywhere.
+    pub(super) fn new(ports: &[PortId], network: &Network, senders: &Senders) -> Box<Capture> {
         let mut captured: IdVec<PortId, bool> = (0..network.counts()[0]).map(|_| false).collect();
-        ports.iter().for_each(|port| captured[PortId::new(*port)] = true);
+        ports.iter().for_each(|port| captured[*port] = true);
         Box::new(Capture {
             ports: captured,
             numbers: senders.flows().map(|_| 0).collect(),
@@ -125,7 +125,7 @@ impl Capture {
         signal: Signal,
     ) {
         let sampled = data_facts(flow, sampled);
-        let facts = SignalFacts { signal, sampled, sampled_at: port.number(), carried: None, heard: false };
+        let facts = SignalFacts { signal, sampled, sampled_at: port, carried: None, heard: false };
         self.report_frame(now, port, || FrameFacts::Signal(facts));
         self.report_frame(heard_at, host, || FrameFacts::Signal(SignalFacts { heard: true, ..facts }));
     }
@@ -136,13 +136,13 @@ impl Capture {
         let SignalOf { signal, sampled, sampled_at } = of;
         let sampled = data_facts(flow, &sampled);
         let carried = Some((Bytes::new(frame.octets()), frame.class()));
-        let facts = SignalFacts { signal, sampled, sampled_at: sampled_at.number(), carried, heard: true };
+        let facts = SignalFacts { signal, sampled, sampled_at, carried, heard: true };
         self.report_frame(now, host, || FrameFacts::Signal(facts));
     }
 
     fn report(&mut self, at: Instant, port: PortId, frame: FrameFacts) {
         self.reported += 1;
-        let departure = Departure { at, port: port.number(), frame };
+        let departure = Departure { at, port, frame };
         self.waiting.push(Reverse(Waiting { departure, order: self.reported }));
     }
 
@@ -204,7 +204,7 @@ fn facts_of(frame: Frame, network: &Network, senders: &Senders, signalling: &Sig
         ControlFrame::Signal(SignalOf { signal, sampled, sampled_at }) => FrameFacts::Signal(SignalFacts {
             signal,
             sampled: data_facts(network.flow_of(&sampled), &sampled),
-            sampled_at: sampled_at.number(),
+            sampled_at,
             carried: Some((Bytes::new(frame.octets()), frame.class())),
             heard: false,
         }),
@@ -213,7 +213,7 @@ fn facts_of(frame: Frame, network: &Network, senders: &Senders, signalling: &Sig
 
 fn data_facts(flow: FlowId, frame: &Frame) -> DataFacts {
     DataFacts {
-        flow: flow.number(),
+        flow,
         number: frame.tag(),
         size: Bytes::new(frame.octets()),
         class: frame.class(),

@@ -60,16 +60,16 @@ impl Changes {
 /// Paths that a plan adds are numbered after those that flows begin with.
 fn changes(plan: &Plan) -> VecDeque<(Instant, NetworkChange)> {
     let mut changes: Vec<(Instant, NetworkChange)> = Vec::new();
-    changes.extend(plan.services.iter().map(|each| (each.at, NetworkChange::Rate(PortId::new(each.port), each.rate))));
-    changes.extend(plan.failures.iter().map(|each| (each.until, NetworkChange::Up(PortId::new(each.port)))));
-    changes.extend(plan.failures.iter().map(|each| (each.from, NetworkChange::Down(PortId::new(each.port)))));
+    changes.extend(plan.services.iter().map(|each| (each.at, NetworkChange::Rate(each.port, each.rate))));
+    changes.extend(plan.failures.iter().map(|each| (each.until, NetworkChange::Up(each.port))));
+    changes.extend(plan.failures.iter().map(|each| (each.from, NetworkChange::Down(each.port))));
     let mut first = plan.flows.iter().map(|flow| flow.paths.len() as u32).sum();
     for each in &plan.reroutes {
         let paths = each.paths.len() as u32;
-        changes.push((each.at, NetworkChange::Paths(FlowId::new(each.flow), PathId::new(first), paths)));
+        changes.push((each.at, NetworkChange::Paths(each.flow, PathId::new(first), paths)));
         first += paths;
     }
-    let storm = |each: &PauseStorm| NetworkChange::Storm(PortId::new(each.port), each.classes, each.until);
+    let storm = |each: &PauseStorm| NetworkChange::Storm(each.port, each.classes, each.until);
     changes.extend(plan.storms.iter().map(|each| (each.from, storm(each))));
     for (node, each) in plan.nodes.iter().enumerate() {
         if let Some(WatchdogPlan { poll, .. }) = each.watchdog {

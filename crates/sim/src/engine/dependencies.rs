@@ -1,18 +1,23 @@
 //! Flows that wait for others to complete.
 
-use crate::ids::{FlowId, Id};
+use crate::ids::{FlowId, IdVec};
 use crate::plan::{CompletesAt, Plan};
 use crate::rate_limiter::Materials;
-use qcnlab_units::{Instant, Span};
+use qcnlab_units::{Instant, Span, ids};
 use std::collections::HashMap;
+
+ids! {
+    /// An entry of the plan's flows that wait.
+    struct WaitingId;
+}
 
 /// Which flows wait for which.
 #[derive(Default)]
 pub(super) struct Dependencies {
-    waiting: Vec<WaitingFlow>,
-    /// For each flow that others wait for their positions in `waiting`, in the plan's order, and where it has to be
+    waiting: IdVec<WaitingId, WaitingFlow>,
+    /// For each flow that others wait for their entries of `waiting`, in the plan's order, and where it has to be
     /// complete, and how long after that they may start.
-    waiters: HashMap<FlowId, Vec<(CompletesAt, u32, Span)>>,
+    waiters: HashMap<FlowId, Vec<(CompletesAt, WaitingId, Span)>>,
 }
 
 /// A flow that has not started.
@@ -31,14 +36,15 @@ struct WaitingFlow {
 impl Dependencies {
     pub(super) fn new(plan: &Plan, materials: &Materials) -> Dependencies {
         let mut all = Dependencies::default();
-        for (number, each) in (0..).zip(&plan.dependencies) {
+        for each in &plan.dependencies {
             let delays =
                 each.delays.iter().flat_map(|delays| &delays.each).copied().chain(std::iter::repeat(Span::ZERO));
+            let id = all.waiting.next_id();
             for ((before, at), delay) in each.after.iter().zip(delays) {
-                all.waiters.entry(FlowId::new(*before)).or_default().push((*at, number, delay));
+                all.waiters.entry(*before).or_default().push((*at, id, delay));
             }
-            let delay = materials.start(&plan.flows[each.flow as usize]).since(Instant::ZERO);
-            let (flow, open) = (FlowId::new(each.flow), Some(each.after.len()));
+            let delay = materials.start(&plan.flows[each.flow]).since(Instant::ZERO);
+            let (flow, open) = (each.flow, Some(each.after.len()));
             let ready = each.delays.as_ref().map_or(Instant::ZERO, |delays| delays.not_before);
             let until = each.until.min(plan.end);
             all.waiting.push(WaitingFlow { flow, open, ready, delay, until });
@@ -54,8 +60,8 @@ impl Dependencies {
         here: CompletesAt,
     ) -> Vec<(FlowId, Option<Instant>)> {
         let mut free = Vec::new();
-        for (at, number, delay) in self.waiters.get(&flow).into_iter().flatten() {
-            let waiting = &mut self.waiting[*number as usize];
+        for (at, id, delay) in self.waiters.get(&flow).into_iter().flatten() {
+            let waiting = &mut self.waiting[*id];
             let Some(open) = waiting.open.as_mut().filter(|_| *at == here) else { continue };
             *open -= 1;
             waiting.ready = waiting.ready.max(now + *delay);
@@ -71,8 +77,8 @@ impl Dependencies {
         let (mut lost, mut count) = (vec![flow], 0);
         while let Some(flow) = lost.pop() {
             count += 1;
-            for (_, number, _) in self.waiters.remove(&flow).into_iter().flatten() {
-                let waiting = &mut self.waiting[number as usize];
+            for (_, id, _) in self.waiters.remove(&flow).into_iter().flatten() {
+                let waiting = &mut self.waiting[id];
                 lost.extend(waiting.open.take().map(|_| waiting.flow));
             }
         }

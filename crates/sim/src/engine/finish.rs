@@ -7,6 +7,7 @@ use super::shortcuts::counting_sinks::count_all_delivered;
 use super::signalling::{Signalling, UnderWay};
 use super::{Engine, Finished, Halt};
 use crate::audit::{self, Violation};
+use crate::ids::{FlowId, Id, IdVec};
 use crate::plan::{FlowPlan, FlowPlans};
 use crate::sender::Sender;
 use crate::source::Source;
@@ -58,17 +59,17 @@ fn audit(
 const AT_A_TIME: usize = 1 << 15;
 
 /// The totals of all flows. From the last to the first, what they are made of goes as they come.
-fn all_totals(mut senders: Vec<Sender>, plans: &FlowPlans, mut tallies: Vec<Tally>) -> Vec<FlowTally> {
+fn all_totals(mut senders: Vec<Sender>, plans: &FlowPlans, mut tallies: Vec<Tally>) -> IdVec<FlowId, FlowTally> {
     let mut all = Vec::with_capacity(senders.len());
     while let (Some(sender), Some(tally)) = (senders.pop(), tallies.pop()) {
-        all.push(totals(&sender, &plans[senders.len()], &tally));
+        all.push(totals(&sender, &plans[FlowId::at(senders.len())], &tally));
         if senders.len().is_multiple_of(AT_A_TIME) {
             senders.shrink_to_fit();
             tallies.shrink_to_fit();
         }
     }
     all.reverse();
-    all
+    all.into()
 }
 
 /// The totals of a flow, and of its connection or queue pair if it has one.

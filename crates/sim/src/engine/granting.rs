@@ -45,8 +45,7 @@ impl Granting {
     ) -> Option<Box<Granting>> {
         let mut hosts: IdVec<NodeId, Option<Host>> = plan.nodes.iter().map(|_| None).collect();
         for flow in plan.flows.iter().filter(|flow| flow.controlled && matches!(flow.traffic, Traffic::Roce { .. })) {
-            let Some(last) = flow.paths.iter().next().and_then(|path| path.last()).map(|port| PortId::new(*port))
-            else {
+            let Some(last) = flow.paths.iter().next().and_then(|path| path.last()).copied() else {
                 continue;
             };
             let (node, line_rate) = destination(last);

@@ -51,6 +51,7 @@ mod tests;
 mod transport;
 
 use crate::audit::Violation;
+use crate::ids::{FlowId, IdVec, LimiterId, PortId};
 use crate::plan::{Events, Plan};
 use crate::replay::ReplayError;
 use crate::trace::{Counters, FlowTally, PointTally, Trace};
@@ -98,11 +99,11 @@ pub struct Finished {
     /// Totals.
     pub counters: Counters,
     /// Totals of each flow.
-    pub flows: Vec<FlowTally>,
+    pub flows: IdVec<FlowId, FlowTally>,
     /// Totals of each congestion point, in the order of their numbers.
     pub points: Vec<PointTally>,
     /// Totals of each limiter.
-    pub limiters: Vec<LimiterTally>,
+    pub limiters: IdVec<LimiterId, LimiterTally>,
     /// When it ended: transmissions that end at this instant have ended, nothing else that was due then happened.
     pub end: Instant,
     /// Why it ended then.
@@ -181,7 +182,7 @@ impl Engine {
     /// As [`run`](Engine::run).
     pub fn run_captured(
         mut plan: Plan,
-        ports: &[u32],
+        ports: &[PortId],
         control: &Control,
         observer: &mut dyn FnMut(&Trace),
         sink: Sink<'_>,

@@ -202,7 +202,7 @@ impl Recording {
 
     /// The plan of a flow.
     pub(super) fn plan_of(&self, flow: FlowId) -> &FlowPlan {
-        &self.flows[flow.number() as usize]
+        &self.flows[flow]
     }
 
     /// Names of the flows, in their order.

@@ -8,6 +8,7 @@ use super::network::Network;
 use super::recording::Recording;
 use super::shortcuts::counting_sinks::count_all_delivered;
 use super::{Attendants, Control, Engine, Finished, Halt};
+use crate::ids::{Id, IdVec, PortId};
 use crate::trace::{PortState, Trace};
 use qcnlab_units::{Instant, Span};
 use std::ops::ControlFlow;
@@ -67,12 +68,12 @@ impl<'a> SoFar<'a> {
         self.stopped
     }
 
-    /// Each port, by number.
-    pub fn port_states(&self) -> Vec<PortState> {
+    /// Each port.
+    pub fn port_states(&self) -> IdVec<PortId, PortState> {
         let mut states = self.network.port_states(self.stopped);
         let rows = &self.recording.trace().pauses;
         for ((start, end), port) in rows.start.iter().zip(&rows.end).zip(&rows.port) {
-            let state = &mut states[*port as usize];
+            let state = &mut states[PortId::new(*port)];
             state.paused = state.paused + Span::from_ps(end.min(&self.stopped.ps()).saturating_sub(*start));
         }
         states

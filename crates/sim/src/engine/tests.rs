@@ -2,7 +2,7 @@
 
 use super::senders::Outlet;
 use super::*;
-use crate::ids::{AdapterId, FlowId, Id, InputId, NodeId, PortId, SharedBufferId};
+use crate::ids::{AdapterId, FlowId, Id, InputId, InputPlace, NodeId, PortId, SharedBufferId};
 use crate::net::{Net, greedy};
 use crate::plan::{Events, Feedback, LinkFailure, PausePlan, PauseRule, PauseScope, PauseTarget, Traffic};
 use crate::port::FarEnd;
@@ -40,12 +40,12 @@ fn scheme(net: &mut Net, name: &str) {
 }
 
 fn node<'a>(net: &'a mut Net, name: &str) -> &'a mut crate::plan::NodePlan {
-    let node = net.node(name) as usize;
+    let node = net.node(name);
     &mut net.plan.nodes[node]
 }
 
 fn port<'a>(net: &'a mut Net, name: &str) -> &'a mut crate::plan::PortPlan {
-    let port = net.port(name) as usize;
+    let port = net.port(name);
     &mut net.plan.ports[port]
 }
 
@@ -54,7 +54,7 @@ fn on_demand_and_counting(change: impl Fn(&mut Net)) -> (bool, bool) {
     let mut net = one_to_one();
     change(&mut net);
     let engine = Engine::new(&net.plan);
-    let port = |name| engine.network.port(PortId::new(net.port(name)));
+    let port = |name| engine.network.port(net.port(name));
     let on_demand = engine.senders.outlet(FlowId::new(0)) == Outlet::OnDemand;
     assert_eq!(on_demand, port("a->s").sender_on_demand().is_some());
     (on_demand, port("s->c").far_end() == FarEnd::CountingSink)
@@ -67,21 +67,24 @@ fn on_demand_and_counting(change: impl Fn(&mut Net)) -> (bool, bool) {
 fn what_has_frames_sent_on_demand_and_sinks_only_count() {
     let both = (true, true);
     assert_eq!(on_demand_and_counting(|_| {}), both);
-    assert_eq!(on_demand_and_counting(|net| net.plan.flows[0].traffic = Traffic::Constant { rate: TEN }), both);
+    assert_eq!(
+        on_demand_and_counting(|net| net.plan.flows[FlowId::new(0)].traffic = Traffic::Constant { rate: TEN }),
+        both
+    );
     assert_eq!(on_demand_and_counting(|net| net.plan.events = Events::Everywhere), (false, false));
     assert_eq!(on_demand_and_counting(|net| net.plan.drains = true), (true, false));
     for change in [
         |net: &mut Net| port(net, "a->s").capacity = Some(Bytes::new(1_000_000)),
         |net: &mut Net| port(net, "a->s").recorded = true,
         |net: &mut Net| node(net, "a").input_memory = Some(Bytes::new(1_000_000)),
-        |net: &mut Net| net.plan.flows[0].traffic = Traffic::Fed,
+        |net: &mut Net| net.plan.flows[FlowId::new(0)].traffic = Traffic::Fed,
         |net: &mut Net| {
             port(net, "a->s").watched = true;
             scheme(net, "qcn");
         },
         |net: &mut Net| {
             let second = net.flow("a", "c", 0, greedy());
-            assert_eq!(second, 1);
+            assert_eq!(second, FlowId::new(1));
         },
         |net: &mut Net| {
             let (port, until) = (net.port("a->s"), Instant::NEVER);
@@ -116,7 +119,8 @@ fn what_has_frames_sent_on_demand_and_sinks_only_count() {
     }
     // TCP's acknowledgements answer what comes; they come back to the host, whose sender waits for them.
     let tcp = |net: &mut Net| {
-        net.plan.flows[0].traffic = Traffic::Tcp { config: testing::connection(Flavour::Reno).into(), total: None };
+        net.plan.flows[FlowId::new(0)].traffic =
+            Traffic::Tcp { config: testing::connection(Flavour::Reno).into(), total: None };
     };
     assert_eq!(on_demand_and_counting(tcp), (false, false));
 }
@@ -135,10 +139,10 @@ fn a_sink_of_several_flows_counts() {
     join(&mut net);
     scheme(&mut net, "e2cm");
     let uses = shortcuts::uses(&net.plan);
-    let by_others = ["a->s", "b->s", "s->c"].map(|name| uses[net.port(name) as usize].by_others);
+    let by_others = ["a->s", "b->s", "s->c"].map(|name| uses[net.port(name)].by_others);
     assert_eq!(by_others, [true; 3]);
     net.plan.feedback = Feedback::Ideal;
-    assert!(!shortcuts::uses(&net.plan)[net.port("s->c") as usize].by_others);
+    assert!(!shortcuts::uses(&net.plan)[net.port("s->c")].by_others);
 }
 
 /// 4165 frames of 1.2 us reach c in 5 ms, two at most at one time on its link of 1 us. Nothing happens when they arrive, and
@@ -148,7 +152,7 @@ fn a_counting_sink_needs_no_more_room_than_its_link() {
     let net = one_to_one();
     let mut engine = Engine::new(&net.plan);
     engine.advance(Instant::NEVER, &mut |_| ()).unwrap();
-    assert_eq!(engine.network.port(PortId::new(net.port("s->c"))).ring().capacity(), 8);
+    assert_eq!(engine.network.port(net.port("s->c")).ring().capacity(), 8);
 }
 
 /// What the switch's port to c is while nothing is paused, with two hosts that send to c in `classes`.
@@ -158,8 +162,8 @@ fn is_fifo(classes: [u8; 2], change: impl Fn(&mut Net)) -> bool {
     net.flow("b", "c", classes[1], greedy());
     change(&mut net);
     let engine = Engine::new(&net.plan);
-    let s = NodeId::new(net.node("s"));
-    let port = PortId::new(net.port("s->c"));
+    let s = net.node("s");
+    let port = net.port("s->c");
     let fifo = engine.network.port(port).fifo().is_some_and(|fifo| fifo.queues.is_some());
     assert_eq!(fifo, engine.network.computes(s, port));
     fifo
@@ -200,7 +204,7 @@ fn an_adapter_knows_how_many_flows_it_serves() {
     }
     let engine = Engine::new(&net.plan);
     let adapters: Vec<(PortId, u32)> = engine.senders.adapters().map(|adapter| (adapter.port, adapter.flows)).collect();
-    assert_eq!(adapters, [(PortId::new(net.port("a->s")), 3)]);
+    assert_eq!(adapters, [(net.port("a->s"), 3)]);
     let of: Vec<Option<AdapterId>> = engine.senders.flows().map(|flow| engine.senders.adapter_of(flow)).collect();
     let first = Some(AdapterId::new(0));
     assert_eq!(of, [first, first, None, first]);
@@ -225,7 +229,7 @@ fn the_audit_notices_each_false_count() {
     let mut net = star(&["a", "b", "c"]);
     let config = testing::queue_pair(QpRecovery::SelectiveRepeat);
     let message = net.flow("a", "c", 0, Traffic::Roce { config: config.into(), total: None });
-    net.plan.flows[message as usize].frame = config.payload + config.headers;
+    net.plan.flows[message].frame = config.payload + config.headers;
     net.flow("b", "c", 0, greedy());
     net.pause("s", 200_000, 30_000, 20_000);
     port(&mut net, "s->c").watched = true;
@@ -281,10 +285,10 @@ fn the_audit_notices_what_a_buffer_counts_too_much() {
     });
     assert_eq!(broken(&net, |_| {}), None);
     let taken = "octets of the shared buffer in use = octets that queued frames take";
-    let more = |run: &mut Engine| run.network.shared_buffer_mut(SharedBufferId::new(0)).count(0, 0, 1);
+    let more = |run: &mut Engine| run.network.shared_buffer_mut(SharedBufferId::new(0)).count(InputPlace::new(0), 0, 1);
     assert_eq!(broken(&net, more), Some(taken));
     // It counts each frame and promises nothing.
-    let promised = |run: &mut Engine| *run.network.port_mut(PortId::new(inputs[0])).allowance_mut() = 1_000_001;
+    let promised = |run: &mut Engine| *run.network.port_mut(inputs[0]).allowance_mut() = 1_000_001;
     assert_eq!(broken(&net, promised), Some("octets that may be admitted uncounted = as much of the free buffer"));
 }
 
@@ -312,7 +316,7 @@ fn departures_are_shown_to_those_who_look_at_them() {
         let mut net = one_to_one();
         port(&mut net, "s->c").watched = true;
         scheme(&mut net, name);
-        let port = PortId::new(net.port("s->c"));
+        let port = net.port("s->c");
         Engine::new(&net.plan).network.port(port).observes_departures()
     };
     assert_eq!(["qcn", "dcqcn", "hpcc", "qcn_sonar"].map(shown), [false, true, true, true]);

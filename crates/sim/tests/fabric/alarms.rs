@@ -15,8 +15,8 @@ fn counters(delay: Span, recovers: bool) -> Counters {
     }
     net.flow("a", "c", 0, greedy());
     let port = net.port("s->c");
-    net.plan.ports[port as usize].watched = true;
-    net.plan.ports[port as usize].capacity = Some(Bytes::new(150_000));
+    net.plan.ports[port].watched = true;
+    net.plan.ports[port].capacity = Some(Bytes::new(150_000));
     net.plan.scheme = Config::find("qcn_sonar", None).unwrap();
     let at = |ms| Instant::ZERO + Span::from_ms(ms);
     net.plan.services = vec![ServiceChange { at: at(5), port, rate: BitRate::gbps(1) }];
@@ -24,7 +24,7 @@ fn counters(delay: Span, recovers: bool) -> Counters {
         net.plan.services.push(ServiceChange { at: at(10), port, rate: TEN });
     } else {
         let other = net.flow("b", "c", 0, Traffic::Constant { rate: BitRate::gbps(2) });
-        net.plan.flows[other as usize].controlled = false;
+        net.plan.flows[other].controlled = false;
     }
     net.plan.end = at(100);
     net.run().counters
@@ -54,13 +54,13 @@ fn an_alarm_is_false_with_two_full_ports_as_with_one() {
     net.flow("a", "c", 0, greedy());
     for host in ["b", "d"] {
         let other = net.flow(host, "c", 0, Traffic::Constant { rate: BitRate::gbps(2) });
-        net.plan.flows[other as usize].controlled = false;
+        net.plan.flows[other].controlled = false;
     }
     net.plan.scheme = Config::find("qcn_sonar", None).unwrap();
     for name in ["s->t", "t->c"] {
         let port = net.port(name);
-        net.plan.ports[port as usize].watched = true;
-        net.plan.ports[port as usize].capacity = Some(Bytes::new(150_000));
+        net.plan.ports[port].watched = true;
+        net.plan.ports[port].capacity = Some(Bytes::new(150_000));
         let at = Instant::ZERO + Span::from_ms(5);
         net.plan.services.push(ServiceChange { at, port, rate: BitRate::gbps(1) });
     }

@@ -6,8 +6,8 @@ use qcnlab_schemes::params::Value;
 use qcnlab_schemes::registry::Config;
 use qcnlab_sim::roce::QpRecovery;
 use qcnlab_sim::testing::queue_pair;
-use qcnlab_sim::{Events, Finished, PathChoice, Traffic};
-use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use qcnlab_sim::{Events, Finished, FlowId, PathChoice, PortId, Traffic};
+use qcnlab_units::{BitRate, Bytes, Id, Instant, Span};
 
 const TEN: BitRate = BitRate::gbps(10);
 const PACKET: u64 = 1048;
@@ -20,10 +20,10 @@ fn linked(nodes: &[&str], links: &[(&str, &str)]) -> Net {
     net
 }
 
-fn message(net: &mut Net, from: &str, to: &str, packets: u64) -> usize {
+fn message(net: &mut Net, from: &str, to: &str, packets: u64) -> FlowId {
     let total = Some(Bytes::new(1000 * packets));
     let traffic = Traffic::Roce { config: queue_pair(QpRecovery::SelectiveRepeat).into(), total };
-    let flow = net.flow(from, to, 3, traffic) as usize;
+    let flow = net.flow(from, to, 3, traffic);
     net.plan.flows[flow].frame = Bytes::new(PACKET);
     flow
 }
@@ -33,7 +33,7 @@ fn watch(net: &mut Net) {
 }
 
 fn set_rate(net: &mut Net, port: &str, rate: BitRate) {
-    let port = net.port(port) as usize;
+    let port = net.port(port);
     net.plan.ports[port].rate = rate;
 }
 
@@ -54,7 +54,7 @@ fn run(net: &mut Net) -> Finished {
     few
 }
 
-fn finished(done: &Finished, flow: usize) -> u64 {
+fn finished(done: &Finished, flow: FlowId) -> u64 {
     done.flows[flow].finished.ps()
 }
 
@@ -146,17 +146,17 @@ proptest! {
         set_rate(&mut net, "t->c", BitRate::gbps(slow));
         // What comes first at one instant is keyed by names.
         let second = net.plan.ports.iter().rposition(|port| port.name == "s->t").unwrap();
-        net.plan.ports[second..].iter_mut().for_each(|port| port.name += " 2");
-        let (first, second) = (net.port("s->t"), second as u32);
+        net.plan.ports.iter_mut().skip(second).for_each(|port| port.name += " 2");
+        let (first, second) = (net.port("s->t"), PortId::at(second));
         for (from, hops, packets, start) in &messages {
             let flow = message(&mut net, hosts[*from], hosts[(from + hops) % 4], *packets);
             net.plan.flows[flow].start = Instant::ZERO + Span::from_us(*start);
             // Over the second link between the switches every other one, or both.
             let own = net.plan.flows[flow].paths[0].to_vec();
-            let other: Vec<u32> = own.iter().map(|port| if *port == first { second } else { *port }).collect();
+            let other: Vec<PortId> = own.iter().map(|port| if *port == first { second } else { *port }).collect();
             if sprayed && other != own {
                 net.plan.flows[flow].paths = vec![own, other].into();
-            } else if flow % 2 == 1 {
+            } else if flow.number() % 2 == 1 {
                 net.plan.flows[flow].paths = vec![other].into();
             }
         }

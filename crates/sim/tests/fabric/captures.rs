@@ -9,8 +9,10 @@ use qcnlab_schemes::{CpId, QueueLen, Signal};
 use qcnlab_sim::roce::QpRecovery;
 use qcnlab_sim::tcp::Flavour;
 use qcnlab_sim::testing::{connection, queue_pair};
-use qcnlab_sim::{Control, DataFacts, Departure, Engine, Events, Feedback, FrameFacts, SignalFacts, Ties, Traffic};
-use qcnlab_units::{Bytes, Instant, Span};
+use qcnlab_sim::{
+    Control, DataFacts, Departure, Engine, Events, Feedback, FlowId, FrameFacts, PortId, SignalFacts, Ties, Traffic,
+};
+use qcnlab_units::{Bytes, Id, Instant, Span};
 use std::ops::ControlFlow;
 
 /// a -> s -> b: a frame of 1500 octets leaves the host at 1.2 us, comes to the switch at 2.2 us and leaves it at 3.4 us.
@@ -22,7 +24,7 @@ fn line() -> Net {
 }
 
 fn captured(net: Net, ports: &[&str]) -> Vec<Departure> {
-    let ports: Vec<u32> = ports.iter().map(|port| net.port(port)).collect();
+    let ports: Vec<PortId> = ports.iter().map(|port| net.port(port)).collect();
     let mut rows = Vec::new();
     let mut sink = |departure: &Departure| {
         rows.push(*departure);
@@ -43,8 +45,8 @@ fn links_of_different_length_are_reported_in_the_order_of_time() {
     net.plan.end = Instant::ZERO + Span::from_us(15);
     let (host, switch) = (net.port("a->s"), net.port("s->b"));
     let rows = captured(net, &["a->s", "s->b"]);
-    let rows: Vec<(u64, u32)> = rows.iter().map(|row| (row.at.ps() / 100_000, row.port)).collect();
-    let mut expected: Vec<(u64, u32)> = (1..=12).map(|k| (12 * k, host)).collect();
+    let rows: Vec<(u64, PortId)> = rows.iter().map(|row| (row.at.ps() / 100_000, row.port)).collect();
+    let mut expected: Vec<(u64, PortId)> = (1..=12).map(|k| (12 * k, host)).collect();
     expected.extend((0..7).map(|k| (74 + 12 * k, switch)));
     expected.sort_unstable();
     assert_eq!(rows, expected);
@@ -64,8 +66,8 @@ fn reports_of_one_instant_keep_their_order() {
     net.plan.ties = Ties::PortOrder;
     net.plan.end = Instant::ZERO + Span::from_us(10);
     let ports = hosts.map(|host| format!("{host}->s"));
-    let numbers: Vec<u32> = ports.iter().map(|port| net.port(port)).collect();
-    let rows: Vec<u32> = captured(net, &ports.each_ref().map(String::as_str)).iter().map(|row| row.port).collect();
+    let numbers: Vec<PortId> = ports.iter().map(|port| net.port(port)).collect();
+    let rows: Vec<PortId> = captured(net, &ports.each_ref().map(String::as_str)).iter().map(|row| row.port).collect();
     // Frames of 1.2 us: eight of each host by 9.6 us.
     assert_eq!(rows, numbers.repeat(8));
 }
@@ -76,10 +78,10 @@ fn reports_of_one_instant_keep_their_order() {
 fn segments_and_acknowledgements_of_tcp_have_their_own_numbers() {
     let mut net = line();
     let flow = net.flow("a", "b", 0, Traffic::Tcp { config: connection(Flavour::Reno).into(), total: None });
-    net.plan.flows[flow as usize].frame = Bytes::new(1518);
+    net.plan.flows[flow].frame = Bytes::new(1518);
     net.plan.end = Instant::ZERO + Span::from_us(10);
     let (host, sink) = (net.port("a->s"), net.port("b->s"));
-    let rows: Vec<(u64, u32, bool, u32)> = captured(net, &["a->s", "b->s"])
+    let rows: Vec<(u64, PortId, bool, u32)> = captured(net, &["a->s", "b->s"])
         .iter()
         .map(|row| match row.frame {
             FrameFacts::Data(facts) => (row.at.ps() / 100, row.port, facts.segment, facts.number),
@@ -100,10 +102,10 @@ fn a_capture_changes_nothing() {
     for (traffic, frame, scheme) in [(roce, 1048, "none"), (tcp, 1518, "none"), (greedy(), 1500, "fecn")] {
         let mut net = super::two_to_one(Span::from_us(1));
         for host in ["a", "b"] {
-            let flow = net.flow(host, "c", 0, traffic.clone()) as usize;
+            let flow = net.flow(host, "c", 0, traffic.clone());
             net.plan.flows[flow].frame = Bytes::new(frame);
         }
-        let out = net.port("s->c") as usize;
+        let out = net.port("s->c");
         net.plan.ports[out].watched = true;
         net.plan.ports[out].capacity = Some(Bytes::new(10 * frame));
         net.plan.scheme = Config::find(scheme, None).unwrap();
@@ -134,11 +136,11 @@ fn a_signal_is_captured_where_it_is_sent_and_where_it_is_heard() {
         net.plan.feedback = feedback;
         net.plan.end = Instant::from_ps(3_300_000);
         let (host, back, out) = (net.port("a->s"), net.port("s->a"), net.port("s->b"));
-        net.plan.ports[out as usize].watched = true;
+        net.plan.ports[out].watched = true;
         let mut listener = Listener::new(EventKinds::NONE, |_, _, _: &mut Vec<()>| ());
         listener.tells = true;
         listener.listen(&mut net);
-        let rows: Vec<(u64, u32, SignalFacts)> = captured(net, &["a->s", "s->a", "s->b"])
+        let rows: Vec<(u64, PortId, SignalFacts)> = captured(net, &["a->s", "s->a", "s->b"])
             .iter()
             .filter_map(|row| match row.frame {
                 FrameFacts::Signal(facts) => Some((row.at.ps(), row.port, facts)),
@@ -146,7 +148,7 @@ fn a_signal_is_captured_where_it_is_sent_and_where_it_is_heard() {
             })
             .collect();
         let sampled = DataFacts {
-            flow: 0,
+            flow: FlowId::new(0),
             number: 0,
             size: Bytes::new(1500),
             class: 3,
@@ -178,7 +180,7 @@ fn a_signal_that_starts_at_its_limiter_crosses_no_link() {
         net.flow("a", "b", 3, greedy());
         net.plan.feedback = feedback;
         net.plan.end = Instant::ZERO + Span::from_us(5);
-        let out = net.port("a->s") as usize;
+        let out = net.port("a->s");
         net.plan.ports[out].watched = true;
         let mut listener = Listener::new(EventKinds::NONE, |_, _, _: &mut Vec<()>| ());
         listener.tells = true;

@@ -2,8 +2,8 @@
 
 use super::TEN;
 use super::net::{self, Net, greedy};
-use qcnlab_sim::{Ending, PauseScope, PauseStorm, Traffic};
-use qcnlab_units::{BitRate, Instant, Span};
+use qcnlab_sim::{Ending, PauseScope, PauseStorm, PortId, Traffic};
+use qcnlab_units::{BitRate, Id, Instant, Span};
 
 /// A ring of three switches in which each flow crosses two links of it: pauses can close a circle.
 pub(crate) fn ring() -> Net {
@@ -14,11 +14,12 @@ pub(crate) fn ring() -> Net {
     }
     for i in 1..=3usize {
         let names = [(i, "h", "s", i), (i, "s", "s", i % 3 + 1), (i % 3 + 1, "s", "s", (i + 1) % 3 + 1)];
-        let mut way: Vec<u32> = names.iter().map(|(from, a, b, to)| net.port(&format!("{a}{from}->{b}{to}"))).collect();
+        let mut way: Vec<PortId> =
+            names.iter().map(|(from, a, b, to)| net.port(&format!("{a}{from}->{b}{to}"))).collect();
         let last = (i + 1) % 3 + 1;
         way.push(net.port(&format!("s{last}->h{last}")));
         let flow = net.flow(&format!("h{i}"), &format!("h{last}"), 0, greedy());
-        net.plan.flows[flow as usize].paths = vec![way].into();
+        net.plan.flows[flow].paths = vec![way].into();
     }
     for s in ["s1", "s2", "s3"] {
         net.pause(s, 100_000, 30_000, 20_000);
@@ -67,7 +68,7 @@ fn a_circle_is_closed_by_the_pause_that_began_last() {
     for i in 1..=3 {
         let next = i % 3 + 1;
         net.flow(&format!("h{i}"), &format!("h{next}"), 5, Traffic::Constant { rate: BitRate::mbps(100) });
-        let switch = net.node(&format!("s{i}")) as usize;
+        let switch = net.node(&format!("s{i}"));
         net.plan.nodes[switch].pause.as_mut().unwrap().scope = PauseScope::Classes(1 << 3);
         let port = net.port(&format!("s{next}->s{i}"));
         let (from, until) = (Instant::ZERO, Instant::ZERO + Span::from_ms(10));
@@ -79,7 +80,7 @@ fn a_circle_is_closed_by_the_pause_that_began_last() {
     let rows = &done.trace.pauses;
     let of_circle = (0..rows.start.len()).filter(|row| {
         let holds = rows.end[*row] == done.end.ps() && rows.class[*row] == Some(3);
-        holds && links.iter().any(|link| net.port(link) == rows.port[*row])
+        holds && links.iter().any(|link| net.port(link) == PortId::new(rows.port[*row]))
     });
     let begins: Vec<u64> = of_circle.map(|row| rows.start[row]).collect();
     assert_eq!((begins.len(), begins.iter().max()), (3, Some(&closed.ps())));
@@ -97,5 +98,8 @@ fn a_line_of_pauses_is_no_circle() {
     net.plan.end = Instant::ZERO + Span::from_ms(50);
     let done = net.run();
     assert_eq!(done.counters.frames_dropped, 0);
-    assert!(done.trace.pauses.port.contains(&net.port("a->s")) && done.trace.pauses.port.contains(&net.port("s->t")));
+    assert!(
+        done.trace.pauses.port.contains(&net.port("a->s").number())
+            && done.trace.pauses.port.contains(&net.port("s->t").number())
+    );
 }

@@ -4,7 +4,8 @@ use super::TEN;
 use super::listener::Listener;
 use super::net::{Net, greedy};
 use qcnlab_schemes::transport::EventKinds;
-use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use qcnlab_sim::FlowId;
+use qcnlab_units::{BitRate, Bytes, Id, Instant, Span};
 
 /// Host a at 10 Gb/s into 4 Gb/s, and two frames of 1500 octets fit into the switch. Frame k, from 0, comes at 2.2 + 1.2 k
 /// us, and one leaves at 5.2, 8.2 us and so on. So frames 0 and 1 find room, 2 does not, 3 takes the room of 0, and 4
@@ -14,10 +15,10 @@ fn slow() -> Net {
     for (host, rate) in [("a", TEN), ("b", TEN), ("c", BitRate::gbps(4))] {
         net.link(host, "s", rate, Span::from_us(1));
     }
-    let fast = net.port("c->s") as usize;
+    let fast = net.port("c->s");
     net.plan.ports[fast].rate = TEN;
     net.flow("a", "c", 3, greedy());
-    let out = net.port("s->c") as usize;
+    let out = net.port("s->c");
     net.plan.ports[out].watched = true;
     net.plan.end = Instant::from_ps(7_500_000);
     net
@@ -45,7 +46,7 @@ const SEEN: [(u64, bool, u64); 5] =
 #[test]
 fn a_full_memory_shows_what_it_discards() {
     let mut net = slow();
-    let switch = net.node("s") as usize;
+    let switch = net.node("s");
     net.plan.nodes[switch].input_memory = Some(Bytes::new(3000));
     assert_eq!(shown(net), SEEN);
 }
@@ -62,9 +63,9 @@ fn a_memory_far_from_its_watermarks_shows_what_it_discards() {
 #[test]
 fn a_discarded_frame_is_shown_with_the_queue_of_its_class() {
     let mut net = slow();
-    let switch = net.node("s") as usize;
+    let switch = net.node("s");
     net.plan.nodes[switch].input_memory = Some(Bytes::new(3000));
-    let other = net.flow("b", "c", 0, greedy()) as usize;
+    let other = net.flow("b", "c", 0, greedy());
     net.plan.flows[other].start = Instant::from_ps(500_000);
     assert_eq!(shown(net), SEEN);
 }
@@ -73,13 +74,13 @@ fn a_discarded_frame_is_shown_with_the_queue_of_its_class() {
 #[test]
 fn what_its_receiver_discards_is_shown_to_nobody() {
     let mut net = slow();
-    let sink = net.node("c") as usize;
+    let sink = net.node("c");
     net.plan.nodes[sink].input_memory = Some(Bytes::new(1000));
     net.plan.end = Instant::ZERO + Span::from_us(10);
     let listener = watcher();
     listener.listen(&mut net);
     let done = net.run();
     // They leave at 5.2 and 8.2 us and come to c 1 us later; seven have come to the switch, all with room.
-    assert_eq!((done.flows[0].delivered, done.flows[0].dropped), (0, 2));
+    assert_eq!((done.flows[FlowId::new(0)].delivered, done.flows[FlowId::new(0)].dropped), (0, 2));
     assert_eq!(listener.shown().iter().map(|(_, _, admitted, _)| *admitted).collect::<Vec<_>>(), [true; 7]);
 }

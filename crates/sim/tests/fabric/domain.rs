@@ -3,9 +3,13 @@
 use super::TEN;
 use super::net::{Net, greedy};
 use qcnlab_schemes::registry::Config;
-use qcnlab_sim::{Control, Departure, DomainPlan, DomainPort, Engine, Feedback, FrameFacts};
-use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use qcnlab_sim::{Control, Departure, DomainPlan, DomainPort, Engine, Feedback, FlowId, FrameFacts, LimiterId};
+use qcnlab_units::{BitRate, Bytes, Id, IdVec, Instant, Span};
 use std::ops::ControlFlow;
+
+fn limiter(number: u32) -> LimiterId {
+    LimiterId::new(number)
+}
 
 /// Host a sends class 3 to c over two switches; what leaves s for t crosses a link with `rules`.
 fn over_a_defence(rules: DomainPort) -> Net {
@@ -14,10 +18,10 @@ fn over_a_defence(rules: DomainPort) -> Net {
         net.link(from, to, TEN, Span::from_us(1));
     }
     net.flow("a", "c", 3, greedy());
-    let defended = net.port("s->t") as usize;
-    let mut ports = vec![DomainPort::NEUTRAL; net.plan.ports.len()];
+    let defended = net.port("s->t");
+    let mut ports = IdVec::for_each_of(&net.plan.ports, DomainPort::NEUTRAL);
     ports[defended] = rules;
-    net.plan.domain = Some(DomainPlan { ports, untagged: vec![Some(0)] });
+    net.plan.domain = Some(DomainPlan { ports, untagged: IdVec::from(vec![Some(limiter(0))]) });
     net.plan.end = Instant::ZERO + Span::from_us(100);
     net
 }
@@ -47,14 +51,18 @@ fn a_defended_link_changes_tag_and_class() {
     {
         for memory in [None, Some(Bytes::new(1_000_000))] {
             let mut net = over_a_defence(rules);
-            let switch = net.node("t") as usize;
+            let switch = net.node("t");
             net.plan.nodes[switch].input_memory = memory;
             assert_eq!(seen_at(&net, "a->s"), (3, true, true));
             assert_eq!(seen_at(&net, "s->t"), (3, true, rules.untags == 0));
             assert_eq!(seen_at(&net, "t->c"), behind);
             // 100 us less the 3 us and two frames of the way, 1.2 us each: frames of 1.2 us, 78 whole ones.
             let done = net.run();
-            assert_eq!((done.flows[0].delivered, done.flows[0].dropped), (78, 0), "{rules:?}, {memory:?}");
+            assert_eq!(
+                (done.flows[FlowId::new(0)].delivered, done.flows[FlowId::new(0)].dropped),
+                (78, 0),
+                "{rules:?}, {memory:?}"
+            );
         }
     }
 }
@@ -63,12 +71,12 @@ fn a_defended_link_changes_tag_and_class() {
 #[test]
 fn a_memory_behind_a_defended_link_drops_what_it_has_no_room_for() {
     let mut net = over_a_defence(DomainPort { remaps: [0, 1, 2, 2, 4, 5, 6, 7], ..DomainPort::NEUTRAL });
-    let (switch, slow) = (net.node("t") as usize, net.port("t->c") as usize);
+    let (switch, slow) = (net.node("t"), net.port("t->c"));
     net.plan.nodes[switch].input_memory = Some(Bytes::new(15_000));
     net.plan.ports[slow].rate = BitRate::gbps(5);
     let done = net.run();
     // Half of the 81 frames that reach t in 100 us leave it, and ten stay.
-    assert!(done.flows[0].dropped > 25 && done.flows[0].delivered > 30, "{:?}", done.flows);
+    assert!(done.flows[FlowId::new(0)].dropped > 25 && done.flows[FlowId::new(0)].delivered > 30, "{:?}", done.flows);
 }
 
 /// The host of a has no reaction points: what a watched port says about its frames is ignored, each time; b hears it. So
@@ -79,14 +87,14 @@ fn messages_to_a_host_without_reaction_points_are_ignored() {
         let mut net = super::two_to_one(Span::from_us(1));
         net.flow("a", "c", 3, greedy());
         net.flow("b", "c", 3, greedy());
-        let out = net.port("s->c") as usize;
+        let out = net.port("s->c");
         net.plan.ports[out].watched = true;
         net.plan.ports[out].capacity = Some(Bytes::new(150_000));
         net.plan.scheme = Config::find("qcn", None).unwrap();
         net.plan.feedback = feedback;
         net.plan.record.messages = true;
-        let ports = vec![DomainPort::NEUTRAL; net.plan.ports.len()];
-        net.plan.domain = Some(DomainPlan { ports, untagged: vec![None, Some(1)] });
+        let ports = IdVec::for_each_of(&net.plan.ports, DomainPort::NEUTRAL);
+        net.plan.domain = Some(DomainPlan { ports, untagged: IdVec::from(vec![None, Some(limiter(1))]) });
         let done = net.run();
         let to_a = done.trace.messages.flow.iter().filter(|flow| **flow == 0).count() as u64;
         let to_b = done.trace.messages.flow.len() as u64 - to_a;
@@ -94,7 +102,11 @@ fn messages_to_a_host_without_reaction_points_are_ignored() {
         let counters = &done.counters;
         assert!(to_a > 5 && to_a - counters.messages_ignored <= 1, "{to_a}: {counters:?}");
         assert!(to_b > 1 && to_b - counters.messages_heard <= 1, "{to_b}: {counters:?}");
-        assert!(done.limiters[0].created == 0 && done.limiters[1].created > 0, "{:?}", done.limiters);
+        assert!(
+            done.limiters[LimiterId::new(0)].created == 0 && done.limiters[LimiterId::new(1)].created > 0,
+            "{:?}",
+            done.limiters
+        );
     }
 }
 
@@ -105,13 +117,13 @@ fn a_port_watches_the_classes_of_its_domain() {
         let mut net = super::two_to_one(Span::from_us(1));
         net.flow("a", "c", 3, greedy());
         net.flow("b", "c", 1, greedy());
-        let out = net.port("s->c") as usize;
+        let out = net.port("s->c");
         net.plan.ports[out].watched = true;
         net.plan.scheme = Config::find("qcn", None).unwrap();
         net.plan.record.messages = true;
-        let mut ports = vec![DomainPort::NEUTRAL; net.plan.ports.len()];
+        let mut ports = IdVec::for_each_of(&net.plan.ports, DomainPort::NEUTRAL);
         ports[out].points = points;
-        net.plan.domain = Some(DomainPlan { ports, untagged: vec![Some(0), Some(1)] });
+        net.plan.domain = Some(DomainPlan { ports, untagged: IdVec::from(vec![Some(limiter(0)), Some(limiter(1))]) });
         net.plan.ports[out].capacity = Some(Bytes::new(150_000));
         let mut flows = net.run().trace.messages.flow;
         flows.dedup();
@@ -132,15 +144,20 @@ fn without_a_cn_tag_the_limiter_of_the_priority_hears() {
         }
         net.flow("a", "c", 3, greedy());
         net.flow("a", "d", 3, greedy());
-        let (slow, defended) = (net.port("t->d") as usize, net.port("s->t") as usize);
+        let (slow, defended) = (net.port("t->d"), net.port("s->t"));
         net.plan.ports[slow].watched = true;
         net.plan.ports[slow].capacity = Some(Bytes::new(150_000));
         net.plan.scheme = Config::find("qcn", None).unwrap();
-        let mut ports = vec![DomainPort::NEUTRAL; net.plan.ports.len()];
+        let mut ports = IdVec::for_each_of(&net.plan.ports, DomainPort::NEUTRAL);
         ports[defended].untags = untags;
-        net.plan.domain = Some(DomainPlan { ports, untagged: vec![Some(0), Some(0)] });
+        net.plan.domain = Some(DomainPlan { ports, untagged: IdVec::from(vec![Some(limiter(0)), Some(limiter(0))]) });
         let done = net.run();
-        assert_eq!([0, 1].map(|limiter: usize| done.limiters[limiter].created), created, "{:?}", done.limiters);
+        assert_eq!(
+            [0, 1].map(|limiter| done.limiters[LimiterId::new(limiter)].created),
+            created,
+            "{:?}",
+            done.limiters
+        );
     }
 }
 
@@ -152,13 +169,13 @@ fn the_last_links_rules_change_nothing_for_a_receiver() {
         let mut net = super::two_to_one(Span::from_us(1));
         net.flow("a", "c", 3, greedy());
         net.flow("b", "c", 3, greedy());
-        let out = net.port("s->c") as usize;
+        let out = net.port("s->c");
         net.plan.ports[out].watched = true;
         net.plan.ports[out].capacity = Some(Bytes::new(500_000));
         net.plan.scheme = Config::find("dcqcn", None).unwrap();
-        let mut ports = vec![DomainPort::NEUTRAL; net.plan.ports.len()];
+        let mut ports = IdVec::for_each_of(&net.plan.ports, DomainPort::NEUTRAL);
         ports[out] = DomainPort { points: ports[out].points, ..rules };
-        net.plan.domain = Some(DomainPlan { ports, untagged: vec![Some(0), Some(1)] });
+        net.plan.domain = Some(DomainPlan { ports, untagged: IdVec::from(vec![Some(limiter(0)), Some(limiter(1))]) });
         net.run()
     };
     let edge = DomainPort { untags: 1 << 3, remaps: [0, 1, 2, 2, 4, 5, 6, 7], ..DomainPort::NEUTRAL };

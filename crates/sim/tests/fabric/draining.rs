@@ -2,8 +2,8 @@
 
 use super::TEN;
 use super::net::{Net, greedy};
-use qcnlab_sim::{Ending, Events, FlowTally, Process, Traffic};
-use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use qcnlab_sim::{Ending, Events, FlowId, FlowTally, Process, Traffic};
+use qcnlab_units::{BitRate, Bytes, Id, Instant, Span};
 
 /// Two flows of 15 KB, ten frames, over links of 10 Gb/s and 1 us: 12 + 1.2 us of transmissions and 2 us of way for
 /// the first; the second shares the last link, which serves 20 frames: 1.2 + 24 us, and 2 us of way.
@@ -39,8 +39,8 @@ fn a_run_drains_when_no_flow_can_finish_any_more() {
     }
     net.flow("b", "a", 0, greedy());
     let finite = Traffic::Saturated { ceiling: None, total: Some(Bytes::new(1_500_000)) };
-    let finite = net.flow("a", "c", 0, finite) as usize;
-    let port = net.port("s->c") as usize;
+    let finite = net.flow("a", "c", 0, finite);
+    let port = net.port("s->c");
     net.plan.ports[port].capacity = Some(Bytes::new(30_000));
     net.plan.drains = true;
     let done = net.run();
@@ -61,6 +61,6 @@ fn a_generator_that_stops_as_it_starts_makes_no_frame() {
         net.link("s", "c", TEN, Span::from_us(1));
         net.fed("a", "c", Process::Constant { rate: BitRate::gbps(1) });
         net.plan.generators[0].stop = Instant::from_ps(stop);
-        assert_eq!(net.run().flows[0].sent, frames);
+        assert_eq!(net.run().flows[FlowId::new(0)].sent, frames);
     }
 }

@@ -4,8 +4,8 @@ use super::net::{Net, greedy};
 use super::two_to_one;
 use qcnlab_schemes::parts::ecn::{MarkAt, RampParams};
 use qcnlab_schemes::registry::Config;
-use qcnlab_sim::WredPlan;
-use qcnlab_units::{Bytes, Span};
+use qcnlab_sim::{FlowId, NodeId, WredPlan};
+use qcnlab_units::{Bytes, Id, Span};
 
 /// Nothing up to 30 KB, everything above.
 fn step(classes: u8) -> WredPlan {
@@ -17,13 +17,13 @@ fn step(classes: u8) -> WredPlan {
 }
 
 /// Class 3 under control, class 1 not.
-fn two_classes(scheme: &str) -> (Net, usize, usize) {
+fn two_classes(scheme: &str) -> (Net, FlowId, FlowId) {
     let mut net = two_to_one(Span::from_us(1));
-    let three = net.flow("a", "c", 3, greedy()) as usize;
-    let one = net.flow("b", "c", 1, greedy()) as usize;
+    let three = net.flow("a", "c", 3, greedy());
+    let one = net.flow("b", "c", 1, greedy());
     net.plan.flows[one].controlled = false;
     net.plan.scheme = Config::find(scheme, None).unwrap();
-    let port = net.port("s->c") as usize;
+    let port = net.port("s->c");
     let port = &mut net.plan.ports[port];
     (port.watched, port.recorded, port.wred) = (true, true, vec![step(0b1010)]);
     (net, three, one)
@@ -46,8 +46,8 @@ fn a_queue_keeps_to_its_own_threshold() {
 #[test]
 fn frames_that_carry_marks_are_marked_instead() {
     let (mut net, three, one) = two_classes("dcqcn");
-    net.plan.nodes[3].quanta = Some([0, 1500, 0, 1500, 0, 0, 0, 0].map(Bytes::new));
-    let port = net.port("s->c") as usize;
+    net.plan.nodes[NodeId::new(3)].quanta = Some([0, 1500, 0, 1500, 0, 0, 0, 0].map(Bytes::new));
+    let port = net.port("s->c");
     for mark_at in [MarkAt::Departure, MarkAt::Arrival] {
         net.plan.ports[port].wred[0].ramp.mark_at = mark_at;
         let done = net.run();
@@ -65,7 +65,7 @@ fn frames_that_carry_marks_are_marked_instead() {
 #[test]
 fn other_classes_are_left_alone() {
     let (mut net, _, one) = two_classes("none");
-    let port = net.port("s->c") as usize;
+    let port = net.port("s->c");
     net.plan.ports[port].wred = vec![step(0b1000)];
     assert_eq!(net.run().flows[one].dropped, 0);
 }

@@ -3,8 +3,8 @@
 use super::TEN;
 use super::net::{Net, greedy};
 use qcnlab_schemes::registry::Config;
-use qcnlab_sim::{Events, PausePlan, PauseRule, PauseScope, PauseTarget, Process, Traffic};
-use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use qcnlab_sim::{Events, FlowId, PausePlan, PauseRule, PauseScope, PauseTarget, Process, Traffic};
+use qcnlab_units::{BitRate, Bytes, Id, Instant, Span};
 
 /// Long queues under PAUSE: whatever needs an event, the same pauses of the same links for the same reason.
 #[test]
@@ -26,7 +26,7 @@ fn an_incast_pauses_the_same_links_with_every_event() {
     assert!(few.counters.pause_frames >= 2 * (312 - 6), "{:?}", few.counters);
     assert_eq!(few.counters.frames_dropped, 0);
     let output = net.port("s->c");
-    assert!(few.trace.pauses.because.iter().all(|because| *because == output));
+    assert!(few.trace.pauses.because.iter().all(|because| *because == output.number()));
     few.counters.events = many.counters.events;
     assert!(few == many, "the runs differ: {:?} and {:?}", few.counters, many.counters);
 }
@@ -44,7 +44,7 @@ fn more_events_change_nothing_in_a_fabric() {
     net.flow("e", "d", 0, Traffic::Constant { rate: BitRate::gbps(3) });
     net.flow("f", "e", 0, greedy());
     net.fed("b", "d", Process::Poisson { rate: BitRate::gbps(2) });
-    let port = net.port("s->t") as usize;
+    let port = net.port("s->t");
     net.plan.ports[port].watched = true;
     net.plan.ports[port].recorded = true;
     net.plan.ports[port].capacity = Some(Bytes::new(150_000));
@@ -71,14 +71,14 @@ fn a_transmission_that_ends_with_the_run_counts_with_and_without_an_event() {
         }
         net.flow("a", "c", 0, greedy());
         if threshold {
-            let s = net.node("s") as usize;
+            let s = net.node("s");
             let (threshold, stops) = (Bytes::new(1_000_000), PauseTarget::Arriving);
             let rule = PauseRule::Threshold { threshold, quanta: 1875, stops };
             net.plan.nodes[s].pause = Some(PausePlan { scope: PauseScope::Link, rule, reaction: Span::ZERO });
         }
         (net.plan.events, net.plan.end, net.plan.record.bin) = (events, Instant::ZERO + end, end);
         let done = net.run();
-        let delivered = done.flows[0].delivered;
+        let delivered = done.flows[FlowId::new(0)].delivered;
         assert_eq!(delivered, 2, "the third frame has not crossed the last link");
         done.trace.throughput.bytes.iter().sum::<u64>()
     };
@@ -101,7 +101,7 @@ fn octets_count_in_the_bin_in_which_they_left_the_last_port() {
         (net.plan.events, net.plan.end) = (events, Instant::ZERO + Span::from_us(12));
         net.plan.record.bin = Span::from_us(2);
         let done = net.run();
-        assert_eq!(done.flows[0].delivered, 7, "{events:?}");
+        assert_eq!(done.flows[FlowId::new(0)].delivered, 7, "{events:?}");
         // 1.2 | 2.4, 3.6 | 4.8, 6.0 | 7.2 | 8.4, 9.6 | 10.8, 12.0 us.
         let frames: Vec<u64> = done.trace.throughput.bytes.iter().map(|bytes| bytes / 1500).collect();
         assert_eq!(frames, [1, 2, 2, 1, 2, 2], "{events:?}");

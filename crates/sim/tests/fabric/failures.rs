@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use qcnlab_schemes::registry::Config;
 use qcnlab_sim::roce::QpRecovery;
 use qcnlab_sim::testing::queue_pair;
-use qcnlab_sim::{Events, LinkFailure, PathChoice, PauseScope, RepsPlan, Reroute, Traffic};
-use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use qcnlab_sim::{Events, FlowId, LinkFailure, PathChoice, PauseScope, PortId, RepsPlan, Reroute, Traffic};
+use qcnlab_units::{BitRate, Bytes, Id, Instant, Span};
 
 fn at_us(n: u64) -> Instant {
     Instant::ZERO + Span::from_us(n)
@@ -33,7 +33,7 @@ fn what_needs_a_link_that_is_down_is_lost() {
     let mut net = line();
     net.plan.failures = vec![failure(&net, "s->b", 1000, 2000)];
     let done = net.run();
-    assert_eq!((done.flows[0].delivered, done.flows[0].dropped), (830 + 2498, 835));
+    assert_eq!((done.flows[FlowId::new(0)].delivered, done.flows[FlowId::new(0)].dropped), (830 + 2498, 835));
     assert_eq!((done.counters.link_drops, done.counters.watchdog_drops), (835, 0));
 }
 
@@ -44,11 +44,14 @@ fn a_host_waits_for_its_link() {
     let mut net = line();
     net.plan.failures = vec![failure(&net, "s->a", 1000, 2000)];
     let done = net.run();
-    assert_eq!((done.flows[0].delivered, done.flows[0].dropped), (832 + 2497, 2));
+    assert_eq!((done.flows[FlowId::new(0)].delivered, done.flows[FlowId::new(0)].dropped), (832 + 2497, 2));
     assert_eq!(done.counters.link_drops, 2);
     net.plan.failures[0].until = Instant::NEVER;
     let done = net.run();
-    assert_eq!((done.flows[0].delivered, done.flows[0].dropped, done.flows[0].sent), (832, 2, 834));
+    assert_eq!(
+        (done.flows[FlowId::new(0)].delivered, done.flows[FlowId::new(0)].dropped, done.flows[FlowId::new(0)].sent),
+        (832, 2, 834)
+    );
 }
 
 /// Two ways, by m and by n.
@@ -60,7 +63,7 @@ fn two_ways() -> Net {
     net
 }
 
-fn way(net: &Net, by: &str) -> Vec<u32> {
+fn way(net: &Net, by: &str) -> Vec<PortId> {
     ["a->s", &format!("s->{by}"), &format!("{by}->t"), "t->b"].iter().map(|port| net.port(port)).collect()
 }
 
@@ -70,16 +73,16 @@ fn way(net: &Net, by: &str) -> Vec<u32> {
 fn a_flow_takes_another_way_when_routes_converge() {
     let mut net = two_ways();
     let flow = net.flow("a", "b", 0, greedy());
-    net.plan.flows[0].paths = vec![way(&net, "m")].into();
+    net.plan.flows[FlowId::new(0)].paths = vec![way(&net, "m")].into();
     net.plan.failures = vec![failure(&net, "s->m", 1000, 10_000)];
     net.plan.reroutes = vec![Reroute { at: at_us(1500), flow, paths: vec![way(&net, "n")] }];
     let done = net.run();
-    let lost = done.flows[0].dropped;
+    let lost = done.flows[FlowId::new(0)].dropped;
     assert!((417..422).contains(&lost), "{lost}");
-    assert_eq!(done.flows[0].sent, 4167);
+    assert_eq!(done.flows[FlowId::new(0)].sent, 4167);
     // Without other routes everything is lost from 1 ms on.
     net.plan.reroutes.clear();
-    assert!(net.run().flows[0].delivered < 832);
+    assert!(net.run().flows[FlowId::new(0)].delivered < 832);
 }
 
 /// A message of 1000 packets of 838.4 ns, and a link that fails at 300 us. Back at 500 us, it brings the next packet, and
@@ -89,14 +92,17 @@ fn a_flow_takes_another_way_when_routes_converge() {
 fn queue_pairs_repair_what_a_failure_lost() {
     for recovery in [QpRecovery::GoBackN, QpRecovery::SelectiveRepeat] {
         let mut net = line();
-        net.plan.flows[0].traffic =
+        net.plan.flows[FlowId::new(0)].traffic =
             Traffic::Roce { config: queue_pair(recovery).into(), total: Some(Bytes::new(1_000_000)) };
-        net.plan.flows[0].frame = Bytes::new(1048);
+        net.plan.flows[FlowId::new(0)].frame = Bytes::new(1048);
         for (until, timeouts) in [(500, false), (1200, true)] {
             net.plan.failures = vec![failure(&net, "s->b", 300, until)];
             let done = net.run();
-            let roce = done.flows[0].roce.unwrap();
-            assert!(done.flows[0].finished < net.plan.end && roce.acknowledged_bytes == 1_000_000, "{roce:?}");
+            let roce = done.flows[FlowId::new(0)].roce.unwrap();
+            assert!(
+                done.flows[FlowId::new(0)].finished < net.plan.end && roce.acknowledged_bytes == 1_000_000,
+                "{roce:?}"
+            );
             assert!(roce.retransmitted > 237 && (roce.timeouts > 0) == timeouts, "{roce:?}");
         }
     }
@@ -112,7 +118,7 @@ fn a_flow_takes_several_ways_after_each_change() {
         net.link(from, to, TEN, Span::from_us(1));
     }
     let flow = net.flow("a", "b", 0, greedy());
-    net.plan.flows[0].paths = vec![way(&net, "m")].into();
+    net.plan.flows[FlowId::new(0)].paths = vec![way(&net, "m")].into();
     net.plan.path_choice = PathChoice::RoundRobin;
     net.plan.failures = vec![failure(&net, "s->o", 0, 10_000)];
     let reroute = |at, ways: [&str; 2]| Reroute { at: at_us(at), flow, paths: ways.map(|by| way(&net, by)).to_vec() };
@@ -121,7 +127,7 @@ fn a_flow_takes_several_ways_after_each_change() {
     for events in [Events::Everywhere, Events::WhereNeeded] {
         net.plan.events = events;
         let done = net.run();
-        assert_eq!((done.flows[0].dropped, done.counters.link_drops), (416, 416), "{events:?}");
+        assert_eq!((done.flows[FlowId::new(0)].dropped, done.counters.link_drops), (416, 416), "{events:?}");
     }
 }
 
@@ -134,7 +140,7 @@ fn paused(scope: PauseScope, until: u64) -> Net {
     }
     net.flow("a", "b", 3, greedy());
     net.pause("t", 200_000, 30_000, 15_000);
-    let t = net.node("t") as usize;
+    let t = net.node("t");
     net.plan.nodes[t].pause.as_mut().unwrap().scope = scope;
     net.plan.end = at_us(until);
     net
@@ -143,7 +149,7 @@ fn paused(scope: PauseScope, until: u64) -> Net {
 /// The classes, beginnings and ends of the pauses of the link from s to t, ps.
 fn pauses(net: &Net) -> Vec<(Option<u8>, u64, u64)> {
     let rows = net.run().trace.pauses;
-    assert!(rows.port.iter().all(|port| *port == net.port("s->t")), "{rows:?}");
+    assert!(rows.port.iter().all(|port| *port == net.port("s->t").number()), "{rows:?}");
     rows.class.into_iter().zip(rows.start).zip(rows.end).map(|((class, start), end)| (class, start, end)).collect()
 }
 
@@ -218,11 +224,11 @@ fn failures_follow_each_other_and_overlap() {
 fn round_robin_sends_as_much_by_each_way() {
     let mut net = two_ways();
     net.flow("a", "b", 0, greedy());
-    net.plan.flows[0].paths = vec![way(&net, "m"), way(&net, "n")].into();
+    net.plan.flows[FlowId::new(0)].paths = vec![way(&net, "m"), way(&net, "n")].into();
     net.plan.path_choice = PathChoice::RoundRobin;
     net.plan.failures = vec![failure(&net, "s->n", 0, 10_000)];
     let done = net.run();
-    let flow = done.flows[0];
+    let flow = done.flows[FlowId::new(0)];
     assert!(flow.dropped.abs_diff(flow.delivered) < 5, "{flow:?}");
 }
 
@@ -235,15 +241,15 @@ fn recycled_ways_leave_a_link_that_fails() {
     let mut net = two_ways();
     let config = queue_pair(QpRecovery::SelectiveRepeat);
     net.flow("a", "b", 0, Traffic::Roce { config: config.into(), total: None });
-    net.plan.flows[0].paths = vec![way(&net, "m"), way(&net, "n")].into();
-    net.plan.flows[0].frame = Bytes::new(1048);
+    net.plan.flows[FlowId::new(0)].paths = vec![way(&net, "m"), way(&net, "n")].into();
+    net.plan.flows[FlowId::new(0)].frame = Bytes::new(1048);
     net.plan.failures = vec![failure(&net, "s->n", 1000, 10_000)];
     let drawn = net.run();
-    assert!(drawn.flows[0].dropped.abs_diff(2385) < 105, "{:?}", drawn.flows[0]);
+    assert!(drawn.flows[FlowId::new(0)].dropped.abs_diff(2385) < 105, "{:?}", drawn.flows[FlowId::new(0)]);
     net.plan.path_choice = PathChoice::Recycled(RepsPlan { freeze: Span::from_ms(10), explore: 16 });
     let recycled = net.run();
-    let lost = recycled.flows[0].dropped;
-    assert!(0 < lost && lost < 60, "{:?}", recycled.flows[0]);
+    let lost = recycled.flows[FlowId::new(0)].dropped;
+    assert!(0 < lost && lost < 60, "{:?}", recycled.flows[FlowId::new(0)]);
     assert_eq!(recycled.counters.link_drops, lost);
 }
 
@@ -266,15 +272,15 @@ proptest! {
         for (from, to) in links {
             net.link(from, to, TEN, Span::from_us(2));
         }
-        let by = |net: &Net, from: &str, to: &str, via: &str| -> Vec<u32> {
+        let by = |net: &Net, from: &str, to: &str, via: &str| -> Vec<PortId> {
             [(from, "s"), ("s", via), (via, "t"), ("t", to)].map(|(a, b)| net.port(&format!("{a}->{b}"))).to_vec()
         };
         let config = queue_pair(if classes { QpRecovery::GoBackN } else { QpRecovery::SelectiveRepeat });
         for (from, to, total) in [("a", "c", None), ("b", "c", Some(Bytes::new(800_000))), ("b", "d", None)] {
             let flow = net.flow(from, to, 3, Traffic::Roce { config: config.into(), total });
             let paths = vec![by(&net, from, to, "m"), by(&net, from, to, "n")];
-            let one = vec![paths[usize::from(flow == 1)].clone()];
-            let plan = &mut net.plan.flows[flow as usize];
+            let one = vec![paths[usize::from(flow == FlowId::new(1))].clone()];
+            let plan = &mut net.plan.flows[flow];
             plan.paths = if spray > 0 { paths.clone() } else { one }.into();
             plan.frame = Bytes::new(1048);
             net.plan.reroutes.push(Reroute { at: at_us(converges), flow, paths: paths[..1].to_vec() });
@@ -286,19 +292,19 @@ proptest! {
             _ => PathChoice::Random,
         };
         let back = net.flow("c", "a", 1, greedy());
-        net.plan.flows[back as usize].paths = vec![["c->t", "t->s", "s->a"].map(|port| net.port(port)).to_vec()].into();
-        net.plan.flows[back as usize].controlled = false;
+        net.plan.flows[back].paths = vec![["c->t", "t->s", "s->a"].map(|port| net.port(port)).to_vec()].into();
+        net.plan.flows[back].controlled = false;
         net.plan.seed = seed;
         net.plan.scheme = Config::find(scheme, None).unwrap();
         for (switch, memory) in [("s", 120_000), ("t", 150_000), ("m", 100_000), ("n", 100_000)] {
             net.pause(switch, memory, 40_000, 20_000);
             if classes {
-                let node = net.node(switch) as usize;
+                let node = net.node(switch);
                 net.plan.nodes[node].pause.as_mut().unwrap().scope = PauseScope::Classes(0b1000);
             }
         }
         for port in ["s->m", "s->n", "t->c"] {
-            let port = net.port(port) as usize;
+            let port = net.port(port);
             net.plan.ports[port].watched = true;
             net.plan.ports[port].recorded = true;
         }

@@ -65,7 +65,7 @@ impl Lossless {
         net.plan.seed = self.seed;
         // The host behind the slow link only receives: a pause frame for it would take its time on that link.
         let silent = if self.seed.is_multiple_of(2) { 3 } else { 0 };
-        let slowed = net.port(if silent == 3 { "t->h3" } else { "s->h0" }) as usize;
+        let slowed = net.port(if silent == 3 { "t->h3" } else { "s->h0" });
         net.plan.ports[slowed].rate = BitRate::mbps(self.slow);
         let largest = *self.frames.iter().max().unwrap();
         for (index, (from, to, greedy_one)) in self.flows.iter().enumerate() {
@@ -75,8 +75,8 @@ impl Lossless {
             let rate = BitRate::gbps(3);
             let traffic = if *greedy_one { greedy() } else { Traffic::Constant { rate } };
             let flow = net.flow(&format!("h{from}"), &format!("h{to}"), 0, traffic);
-            net.plan.flows[flow as usize].frame = Bytes::new(self.frames[index]);
-            net.plan.flows[flow as usize].start_jitter = Span::from_us(20);
+            net.plan.flows[flow].frame = Bytes::new(self.frames[index]);
+            net.plan.flows[flow].start_jitter = Span::from_us(20);
         }
         net.plan.end = Instant::ZERO + Span::from_ms(2);
         let reaction = Span::from_us(self.reaction);
@@ -85,7 +85,7 @@ impl Lossless {
             let room = headroom(TEN, Span::from_us(longest), largest, reaction);
             let high = self.memory;
             net.pause(switch, (high + room).saturating_sub(missing), high, self.low.min(high));
-            let node = net.node(switch) as usize;
+            let node = net.node(switch);
             let pause = net.plan.nodes[node].pause.as_mut().unwrap();
             pause.reaction = reaction;
             if self.classes {
@@ -129,7 +129,7 @@ proptest! {
             net.plan.feedback = Feedback::Ideal;
         }
         for name in ["s->t", "t->s", "s->h0", "t->h3"] {
-            let port = net.port(name) as usize;
+            let port = net.port(name);
             net.plan.ports[port].watched = true;
             net.plan.ports[port].recorded = true;
             net.plan.ports[port].capacity = Some(Bytes::new(60_000));
@@ -160,14 +160,14 @@ fn one_frame_below_the_headroom_frames_are_lost() {
             let mut net = Net::new(&["a", "s", "b"]);
             net.link("a", "s", TEN, Span::from_us(10));
             net.link("s", "b", TEN, Span::from_us(1));
-            let slowed = net.port("s->b") as usize;
+            let slowed = net.port("s->b");
             net.plan.ports[slowed].rate = BitRate::mbps(100);
             let ahead = net.flow("a", "b", 0, greedy());
             let back = net.flow("b", "a", 0, greedy());
             for flow in [ahead, back] {
-                net.plan.flows[flow as usize].frame = Bytes::new(9000);
+                net.plan.flows[flow].frame = Bytes::new(9000);
             }
-            net.plan.flows[back as usize].start = Instant::ZERO + Span::from_ns(start * 120);
+            net.plan.flows[back].start = Instant::ZERO + Span::from_ns(start * 120);
             let room = headroom(TEN, Span::from_us(10), 9000, Span::ZERO);
             net.pause("s", 90_000 + room - missing, 90_000, 80_000);
             lost += net.run().counters.frames_dropped;

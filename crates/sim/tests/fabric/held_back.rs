@@ -13,7 +13,7 @@ fn acknowledged(held: Span) -> (u64, u64) {
     let mut net = Net::new(&["a", "c"]);
     net.link("a", "c", TEN, Span::from_us(1));
     let config = testing::queue_pair(QpRecovery::GoBackN);
-    let flow = net.flow("a", "c", 0, Traffic::Roce { config: config.into(), total: Some(Bytes::new(1000)) }) as usize;
+    let flow = net.flow("a", "c", 0, Traffic::Roce { config: config.into(), total: Some(Bytes::new(1000)) });
     net.plan.flows[flow].frame = Bytes::new(1048);
     let mut receiver = Listener::<()>::new(EventKinds::NONE, |_, _, _| {});
     receiver.holds = Some(held);

@@ -9,8 +9,8 @@ use qcnlab_schemes::transport::EventKinds;
 use qcnlab_sim::roce::QpRecovery;
 use qcnlab_sim::tcp::Flavour;
 use qcnlab_sim::testing::{connection, queue_pair};
-use qcnlab_sim::{Control, Departure, Engine, Feedback, FrameFacts, Traffic, TrimPlan};
-use qcnlab_units::{Bytes, Instant, Span};
+use qcnlab_sim::{Control, Departure, Engine, Feedback, FlowId, FrameFacts, Traffic, TrimPlan};
+use qcnlab_units::{Bytes, Id, Instant, Span};
 use std::ops::ControlFlow;
 
 /// Hosts a and b send to c through a port that is watched; c and d send to a, so that what goes back to a finds little
@@ -24,7 +24,7 @@ fn crowded(of_a: Traffic, of_b: Traffic) -> Net {
     net.flow("b", "c", 0, of_b);
     net.flow("c", "a", 0, greedy());
     net.flow("d", "a", 0, greedy());
-    let (forward, back) = (net.port("s->c") as usize, net.port("s->a") as usize);
+    let (forward, back) = (net.port("s->c"), net.port("s->a"));
     net.plan.ports[forward].watched = true;
     net.plan.ports[forward].capacity = Some(Bytes::new(150_000));
     net.plan.ports[back].capacity = Some(Bytes::new(3000));
@@ -34,7 +34,7 @@ fn crowded(of_a: Traffic, of_b: Traffic) -> Net {
 
 /// Runs with a memory at the switch that counts by input, and without.
 fn both_ways(mut net: Net, check: impl Fn(&qcnlab_sim::Finished)) {
-    let switch = net.node("s") as usize;
+    let switch = net.node("s");
     for memory in [None, Some(Bytes::new(10_000_000))] {
         net.plan.nodes[switch].input_memory = memory;
         check(&net.run());
@@ -60,7 +60,7 @@ fn acknowledgements_without_room_are_lost() {
     let roce = || Traffic::Roce { config: queue_pair(QpRecovery::SelectiveRepeat).into(), total: None };
     for (of_a, of_b) in [(tcp(), tcp()), (roce(), roce())] {
         let mut net = crowded(of_a, of_b);
-        for flow in &mut net.plan.flows[..2] {
+        for flow in net.plan.flows.iter_mut().take(2) {
             flow.frame = Bytes::new(if matches!(flow.traffic, Traffic::Tcp { .. }) { 1518 } else { 1048 });
         }
         both_ways(net, |done| {
@@ -74,7 +74,7 @@ fn acknowledgements_without_room_are_lost() {
 #[test]
 fn probes_without_room_end() {
     let mut net = crowded(greedy(), greedy());
-    let forward = net.port("s->c") as usize;
+    let forward = net.port("s->c");
     net.plan.ports[forward].capacity = Some(Bytes::new(3000));
     net.plan.scheme = Config::find("fecn", None).unwrap();
     both_ways(net, |done| {
@@ -90,7 +90,7 @@ fn heads_without_room_end() {
     let roce =
         || Traffic::Roce { config: queue_pair(QpRecovery::SelectiveRepeat).into(), total: Some(Bytes::new(500_000)) };
     let mut net = crowded(roce(), roce());
-    let (forward, switch) = (net.port("s->c") as usize, net.node("s") as usize);
+    let (forward, switch) = (net.port("s->c"), net.node("s"));
     net.plan.flows.iter_mut().for_each(|flow| flow.frame = Bytes::new(1048));
     net.plan.ports[forward].capacity = Some(Bytes::new(5000));
     net.plan.nodes[switch].trim = Some(TrimPlan { size: Bytes::new(1000), class: 7, share: 1000 });
@@ -112,20 +112,20 @@ fn a_queue_counts_what_it_had_no_room_for() {
     net.flow("b", "c", 3, greedy());
     net.flow("c", "a", 1, greedy());
     let out = net.port("s->c");
-    net.plan.ports[out as usize].watched = true;
-    net.plan.ports[out as usize].capacity = Some(Bytes::new(15_000));
+    net.plan.ports[out].watched = true;
+    net.plan.ports[out].capacity = Some(Bytes::new(15_000));
     // Class 3 goes first and pays for it with a slower link of its own.
-    let slow = net.port("b->s") as usize;
+    let slow = net.port("b->s");
     net.plan.ports[slow].rate = qcnlab_units::BitRate::gbps(6);
     net.plan.scheme = Config::find("qcn", None).unwrap();
     let done = net.run();
     for (flow, class) in [(0, 1), (1, 3)] {
         let point = done.points.iter().find(|point| point.port == out && point.class == Some(class)).unwrap();
-        let flow = &done.flows[flow];
+        let flow = &done.flows[FlowId::new(flow)];
         assert_eq!(point.discarded, flow.dropped, "class {class}");
         assert!(point.transmitted - flow.delivered < 3, "class {class}: {point:?} {flow:?}");
     }
-    assert!(done.flows[0].dropped > 100, "{:?}", done.flows);
+    assert!(done.flows[FlowId::new(0)].dropped > 100, "{:?}", done.flows);
 }
 
 /// Two hosts fill a queue of ten frames, and its port asks for a mark on each frame that found no room: on none that leaves
@@ -136,8 +136,8 @@ fn a_mark_for_a_frame_without_room_is_on_no_other() {
     net.flow("a", "c", 0, greedy());
     net.flow("b", "c", 0, greedy());
     let out = net.port("s->c");
-    net.plan.ports[out as usize].watched = true;
-    net.plan.ports[out as usize].capacity = Some(Bytes::new(15_000));
+    net.plan.ports[out].watched = true;
+    net.plan.ports[out].capacity = Some(Bytes::new(15_000));
     net.plan.end = Instant::ZERO + Span::from_us(200);
     let mut listener = Listener::new(EventKinds::NONE, |_, _, _: &mut Vec<()>| ());
     listener.marks_discarded = true;

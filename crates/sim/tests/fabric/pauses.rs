@@ -2,8 +2,8 @@
 
 use super::net::{Net, greedy};
 use super::{TEN, two_to_one};
-use qcnlab_sim::{PausePlan, PauseRule, PauseScope, PauseTarget, Traffic};
-use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use qcnlab_sim::{FlowId, PausePlan, PauseRule, PauseScope, PauseTarget, Traffic};
+use qcnlab_units::{BitRate, Bytes, Id, Instant, Span};
 
 /// Pause by threshold and interval: 120 KB and 96 us as in deck 003.
 #[test]
@@ -11,7 +11,7 @@ fn pauses_by_interval_last_to_the_quantum() {
     let mut net = two_to_one(Span::from_us(1));
     net.flow("a", "c", 0, greedy());
     net.flow("b", "c", 0, greedy());
-    let s = net.node("s") as usize;
+    let s = net.node("s");
     net.plan.nodes[s].pause = Some(PausePlan {
         scope: PauseScope::Link,
         rule: PauseRule::Threshold { threshold: Bytes::new(120_000), quanta: 1875, stops: PauseTarget::Arriving },
@@ -22,7 +22,7 @@ fn pauses_by_interval_last_to_the_quantum() {
     assert!(rows.start.len() >= 4, "{rows:?}");
     assert_eq!(done.counters.frames_dropped, 0);
     for (row, (start, end)) in rows.start.iter().zip(&rows.end).enumerate() {
-        assert_eq!(rows.because[row], net.port("s->c"));
+        assert_eq!(rows.because[row], net.port("s->c").number());
         // Refreshed or not, a stop that ran off lasted for 1875 quanta of 51.2 ns after the frame that asked last.
         assert!(end - start >= 96_000_000 || *end == net.plan.end.ps(), "{start}..{end}");
     }
@@ -30,7 +30,7 @@ fn pauses_by_interval_last_to_the_quantum() {
     assert!(rows.start.iter().zip(&rows.end).any(|(start, end)| end - start == 96_000_000));
     // The first frame to find 120 KB stops both links; 64 octets and 1 us later it works. The queue grows by 10 Gb/s
     // net until then, and by what is on its way: 1 us each way, and the frame in transmission.
-    assert!(done.flows[0].sent > 2000 && done.flows[1].sent > 2000);
+    assert!(done.flows[FlowId::new(0)].sent > 2000 && done.flows[FlowId::new(1)].sent > 2000);
 }
 
 #[test]
@@ -50,9 +50,9 @@ fn a_long_queue_stops_the_arriving_link_those_in_the_queue_or_all() {
         }
         net.flow("a", "d", 0, greedy());
         let late = net.flow("b", "d", 0, greedy());
-        net.plan.flows[late as usize].start = Instant::ZERO + Span::from_ns(600);
+        net.plan.flows[late].start = Instant::ZERO + Span::from_ns(600);
         net.flow("c", "e", 0, Traffic::Constant { rate: BitRate::mbps(100) });
-        let s = net.node("s") as usize;
+        let s = net.node("s");
         net.plan.nodes[s].pause = Some(PausePlan {
             scope: PauseScope::Link,
             rule: PauseRule::Threshold { threshold: Bytes::new(24_000), quanta: 1875, stops },
@@ -64,14 +64,14 @@ fn a_long_queue_stops_the_arriving_link_those_in_the_queue_or_all() {
         let mut stopped: Vec<u32> = rows.port.clone();
         stopped.sort_unstable();
         stopped.dedup();
-        let mut expected: Vec<u32> = links.iter().map(|link| net.port(link)).collect();
+        let mut expected: Vec<u32> = links.iter().map(|link| net.port(link).number()).collect();
         expected.sort_unstable();
         assert_eq!(stopped, expected, "{stops:?}");
         // The second link is stopped with the first, or by its own next frame, 0.6 us later.
         let first = |link: &str| {
             let port = net.port(link);
             (0..rows.port.len())
-                .filter(|row| rows.port[*row] == port)
+                .filter(|row| rows.port[*row] == port.number())
                 .map(|row| rows.start[row])
                 .min()
                 .expect("stopped")
@@ -89,7 +89,7 @@ fn a_queue_of_just_the_threshold_is_long() {
     net.link("a", "s", TEN, Span::from_us(1));
     net.link("s", "b", BitRate::gbps(1), Span::ZERO);
     net.flow("a", "b", 0, greedy());
-    let s = net.node("s") as usize;
+    let s = net.node("s");
     net.plan.nodes[s].pause = Some(PausePlan {
         scope: PauseScope::Link,
         rule: PauseRule::Threshold { threshold: Bytes::new(7500), quanta: 1875, stops: PauseTarget::Arriving },
@@ -113,9 +113,9 @@ fn a_link_that_was_stopped_while_idle_goes_on_when_the_pause_runs_off() {
     let slow = net.flow("a", "d", 0, Traffic::Constant { rate: BitRate::mbps(100) });
     for (host, rate) in [("b", 9000), ("c", 3000)] {
         let fast = net.flow(host, "d", 0, Traffic::Constant { rate: BitRate::mbps(rate) });
-        net.plan.flows[fast as usize].stop = Instant::ZERO + Span::from_us(9_790);
+        net.plan.flows[fast].stop = Instant::ZERO + Span::from_us(9_790);
     }
-    let s = net.node("s") as usize;
+    let s = net.node("s");
     net.plan.nodes[s].pause = Some(PausePlan {
         scope: PauseScope::Link,
         rule: PauseRule::Threshold { threshold: Bytes::new(30_000), quanta: 1875, stops: PauseTarget::Arriving },
@@ -124,10 +124,10 @@ fn a_link_that_was_stopped_while_idle_goes_on_when_the_pause_runs_off() {
     net.plan.end = Instant::ZERO + Span::from_ms(50);
     let done = net.run();
     let stopped = net.port("a->s");
-    let stops = done.trace.pauses.port.iter().filter(|port| **port == stopped).count();
+    let stops = done.trace.pauses.port.iter().filter(|port| **port == stopped.number()).count();
     assert!(stops > 0, "{stops}");
     // 100 Mb/s for 50 ms are 416 frames; no stop lasts longer than 96 us at a time, less than one frame's distance.
-    assert!(done.flows[slow as usize].delivered >= 412, "{:?}", done.flows[slow as usize]);
+    assert!(done.flows[slow].delivered >= 412, "{:?}", done.flows[slow]);
 }
 
 #[test]
@@ -142,12 +142,12 @@ fn a_stop_works_after_the_frame_in_transmission() {
     let done = net.run();
     // Frame 12 is there at 16.4 us (frame 1 left at 3.2 + 12 = 15.2 us, so 11 are held): 16.4 + 0.0512 + 2 us.
     assert_eq!(done.trace.pauses.start[0], 18_451_200);
-    assert_eq!(done.trace.pauses.port[0], net.port("a->s"));
+    assert_eq!(done.trace.pauses.port[0], net.port("a->s").number());
     assert_eq!(done.counters.frames_dropped, 0);
     // Goodput is that of the slow link: frame n is complete at 3.2 + 12 n us.
-    assert_eq!(done.flows[0].delivered, 416);
+    assert_eq!(done.flows[FlowId::new(0)].delivered, 416);
     // A host that takes 300 ns to stop is stopped so much later.
-    let s = net.node("s") as usize;
+    let s = net.node("s");
     net.plan.nodes[s].pause.as_mut().unwrap().reaction = Span::from_ns(300);
     assert_eq!(net.run().trace.pauses.start[0], 18_751_200);
 }
@@ -160,16 +160,16 @@ fn pfc_stops_one_class_and_lets_the_other_pass() {
     // Class 0 has room of its own on the same links.
     let victim = net.flow("a", "b", 0, Traffic::Constant { rate: BitRate::gbps(1) });
     net.pause("s", 200_000, 30_000, 20_000);
-    let s = net.node("s") as usize;
+    let s = net.node("s");
     net.plan.nodes[s].pause.as_mut().unwrap().scope = PauseScope::Classes(1 << 3);
     let done = net.run();
     assert!(done.trace.pauses.class.iter().all(|class| *class == Some(3)) && !done.trace.pauses.class.is_empty());
     assert_eq!(done.counters.frames_dropped, 0);
     // 1 Gb/s for 5 ms less 3.2 us of way: 416 frames.
-    assert!(done.flows[victim as usize].delivered >= 415, "{:?}", done.flows[victim as usize]);
+    assert!(done.flows[victim].delivered >= 415, "{:?}", done.flows[victim]);
     net.plan.nodes[s].pause.as_mut().unwrap().scope = PauseScope::Link;
     let done = net.run();
-    assert!(done.flows[victim as usize].delivered < 415, "{:?}", done.flows[victim as usize]);
+    assert!(done.flows[victim].delivered < 415, "{:?}", done.flows[victim]);
     // A pause of the whole link is one row, of no class, however many classes it stops.
     let rows = &done.trace.pauses;
     assert!(rows.class.iter().all(Option::is_none));
@@ -188,17 +188,17 @@ fn a_switch_goes_on_by_itself_when_a_pause_runs_off() {
         net.link(from, to, rate, Span::from_us(1));
     }
     net.flow("a", "c", 0, Traffic::Saturated { ceiling: None, total: Some(Bytes::new(20 * 1500)) });
-    let t = net.node("t") as usize;
+    let t = net.node("t");
     net.plan.nodes[t].pause = Some(PausePlan {
         scope: PauseScope::Link,
         rule: PauseRule::Threshold { threshold: Bytes::new(6000), quanta: 1875, stops: PauseTarget::Arriving },
         reaction: Span::ZERO,
     });
     let done = net.run();
-    assert_eq!(done.flows[0].delivered, 20);
+    assert_eq!(done.flows[FlowId::new(0)].delivered, 20);
     // Frame n, from 0, comes to t at 4.4 + 1.2 n us, and the first leaves at 16.4: the fourth finds 6000 octets at 8.0 us,
     // and the pause frame takes 51.2 ns and 1 us.
     let rows = &done.trace.pauses;
     assert_eq!((rows.start[0], rows.end[0]), (9_051_200, 105_051_200));
-    assert_eq!(rows.port[0], net.port("s->t"));
+    assert_eq!(rows.port[0], net.port("s->t").number());
 }

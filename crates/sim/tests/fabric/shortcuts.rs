@@ -6,10 +6,10 @@ use qcnlab_schemes::registry::Config;
 use qcnlab_sim::roce::QpRecovery;
 use qcnlab_sim::tcp::Flavour;
 use qcnlab_sim::testing::{connection, queue_pair};
-use qcnlab_sim::{Alpha, SharedBufferPlan, SharedInputPlan};
+use qcnlab_sim::{Alpha, NodeId, PortId, SharedBufferPlan, SharedInputPlan};
 use qcnlab_sim::{Events, Feedback, LinkFailure, PauseRule, PauseScope, PauseStorm, PauseTarget, Process};
 use qcnlab_sim::{ServiceChange, Traffic, WatchdogAction, WatchdogPlan};
-use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use qcnlab_units::{BitRate, Bytes, Id, Instant, Span};
 
 /// A host's switch, the delay of its link in steps of 400 ns, and whether that is slow.
 type Host = (usize, u64, bool);
@@ -40,7 +40,7 @@ fn add_flow(net: &mut Net, names: &[String], (from, to, kind, other): Flow) {
         8 => roce(None),
         _ => roce(Some(Bytes::new(150_000))),
     };
-    let flow = net.flow(from, to, class, traffic) as usize;
+    let flow = net.flow(from, to, class, traffic);
     let flow = &mut net.plan.flows[flow];
     match kind {
         7 => (flow.frame, flow.controlled) = (Bytes::new(1518), false),
@@ -53,9 +53,9 @@ fn add_flow(net: &mut Net, names: &[String], (from, to, kind, other): Flow) {
 fn limit_memory(net: &mut Net, switch: &str, (size, kind): (u64, u8)) {
     net.pause(switch, size * 4000, size * 1000, size * 700);
     let node = net.node(switch);
-    let inputs: Vec<u32> =
-        (0..).zip(&net.plan.ports).filter(|(_, port)| port.to == node).map(|(port, _)| port).collect();
-    let node = &mut net.plan.nodes[node as usize];
+    let inputs: Vec<PortId> =
+        net.plan.ports.enumerate().filter(|(_, port)| port.to == node).map(|(port, _)| port).collect();
+    let node = &mut net.plan.nodes[node];
     let pause = node.pause.as_mut().unwrap();
     if let (PauseRule::Watermarks { quanta, .. }, true) = (&mut pause.rule, size.is_multiple_of(3)) {
         *quanta = 100;
@@ -159,13 +159,14 @@ impl Fabric {
         }
         self.flows.iter().for_each(|flow| add_flow(&mut net, &names, *flow));
         let all = net.plan.ports.len();
-        let of_switches: Vec<usize> =
-            (0..all).filter(|port| net.plan.ports[*port].from < switches.len() as u32).collect();
+        let hosts_from = NodeId::at(switches.len());
+        let (of_switches, of_hosts): (Vec<PortId>, Vec<PortId>) =
+            net.plan.ports.ids().partition(|port| net.plan.ports[*port].from < hosts_from);
         for port in &self.watched {
             let port = &mut net.plan.ports[of_switches[port % of_switches.len()]];
             (port.watched, port.capacity) = (true, Some(Bytes::new(150_000)));
         }
-        net.plan.ports[self.recorded % all].recorded = true;
+        net.plan.ports[PortId::at(self.recorded % all)].recorded = true;
         if let Some(memory) = self.memory {
             switches.iter().zip(memory).for_each(|(switch, memory)| limit_memory(&mut net, switch, memory));
         }
@@ -173,15 +174,14 @@ impl Fabric {
         if self.ideal {
             net.plan.feedback = Feedback::Ideal;
         }
-        let (port, at) = (self.dip.0 % all, Instant::ZERO + Span::from_us(self.dip.1));
+        let (port, at) = (PortId::at(self.dip.0 % all), Instant::ZERO + Span::from_us(self.dip.1));
         let old = net.plan.ports[port].rate;
-        let change = |at, rate| ServiceChange { at, port: port as u32, rate };
+        let change = |at, rate| ServiceChange { at, port, rate };
         net.plan.services = vec![change(at, BitRate::mbps(730)), change(at + Span::from_us(300), old)];
         if let Some((what, number, at)) = self.trouble {
             let (from, until) = (Instant::ZERO + Span::from_us(at), Instant::ZERO + Span::from_us(at + 350));
-            let of_hosts: Vec<u32> = (0..all as u32).filter(|port| !of_switches.contains(&(*port as usize))).collect();
             match what {
-                0 | 1 => net.plan.failures = vec![LinkFailure { port: (number % all) as u32, from, until }],
+                0 | 1 => net.plan.failures = vec![LinkFailure { port: PortId::at(number % all), from, until }],
                 _ => {
                     let port = of_hosts[number % of_hosts.len()];
                     net.plan.storms = vec![PauseStorm { port, classes: u8::MAX, from, until }];
@@ -190,7 +190,7 @@ impl Fabric {
             if what == 3 {
                 let [detect, restore, poll] = [200, 100, 50].map(Span::from_us);
                 let watchdog = WatchdogPlan { detect, restore, poll, action: WatchdogAction::Drop };
-                net.plan.nodes[..switches.len()].iter_mut().for_each(|switch| switch.watchdog = Some(watchdog));
+                net.plan.nodes.iter_mut().take(switches.len()).for_each(|switch| switch.watchdog = Some(watchdog));
             }
         }
         (net.plan.seed, net.plan.drains, net.plan.end) = (self.seed, self.drains, Instant::ZERO + Span::from_ms(2));
@@ -287,13 +287,13 @@ fn a_watched_port_that_no_controlled_flow_crosses_has_no_congestion_point() {
     }
     net.flow("a", "b", 0, net::greedy());
     for name in ["s->b", "s->c"] {
-        let port = net.port(name) as usize;
+        let port = net.port(name);
         (net.plan.ports[port].watched, net.plan.ports[port].capacity) = (true, Some(Bytes::new(150_000)));
     }
     net.plan.scheme = Config::find("qcn", None).unwrap();
     for events in [Events::WhereNeeded, Events::Everywhere] {
         net.plan.events = events;
-        let points: Vec<u32> = net.run().points.iter().map(|point| point.port).collect();
+        let points: Vec<PortId> = net.run().points.iter().map(|point| point.port).collect();
         assert_eq!(points, [net.port("s->b")], "{events:?}");
     }
 }

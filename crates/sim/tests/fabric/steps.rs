@@ -15,7 +15,7 @@ fn a_bin_is_shown_when_its_last_frame_has_arrived() {
     net.link("a", "s", TEN, Span::from_us(1));
     net.link("s", "c", TEN, Span::from_us(3));
     net.flow("a", "c", 0, greedy());
-    let last = net.port("s->c") as usize;
+    let last = net.port("s->c");
     net.plan.ports[last].latency = Span::from_us(4);
     net.plan.record.bin = Span::from_us(1);
     net.plan.end = Instant::ZERO + Span::from_us(60);
@@ -49,7 +49,7 @@ fn rows_are_shown_as_often_in_steps_as_in_a_whole_run() {
     let mut net = super::two_to_one(Span::from_us(1));
     net.flow("a", "c", 0, greedy());
     net.flow("b", "c", 0, greedy());
-    let out = net.port("s->c") as usize;
+    let out = net.port("s->c");
     net.plan.ports[out].watched = true;
     net.plan.ports[out].capacity = Some(Bytes::new(150_000));
     net.plan.end = Instant::ZERO + Span::from_us(500);
@@ -77,7 +77,7 @@ fn between_steps_what_has_left_a_queue_is_not_in_it() {
     net.link("a", "s", TEN, Span::from_us(1));
     net.link("s", "c", BitRate::gbps(1), Span::from_us(1));
     net.flow("a", "c", 0, greedy());
-    let out = net.port("s->c") as usize;
+    let out = net.port("s->c");
     net.plan.ports[out].recorded = true;
     for (ps, left) in [(26_199_999, 1), (26_200_000, 2)] {
         let mut engine = Engine::new(&net.plan);

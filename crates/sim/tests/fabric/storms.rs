@@ -3,8 +3,10 @@
 use super::TEN;
 use super::circles::ring;
 use super::net::{Net, greedy};
-use qcnlab_sim::{Control, Departure, Ending, Engine, Events, FrameFacts, PauseStorm, WatchdogAction, WatchdogPlan};
-use qcnlab_units::{Instant, Span};
+use qcnlab_sim::{
+    Control, Departure, Ending, Engine, Events, FlowId, FrameFacts, NodeId, PauseStorm, WatchdogAction, WatchdogPlan,
+};
+use qcnlab_units::{Id, Instant, Span};
 use std::ops::ControlFlow;
 
 /// a -> s -> c: frame k, from 0, is at s at 1.2 (k + 1) + 1 us. The host c pauses its link from 1 ms on: its pause frame
@@ -22,7 +24,7 @@ fn paused_by_its_sink(until: u64, watchdog: Option<WatchdogAction>) -> Net {
         poll: Span::from_us(100),
         action,
     };
-    net.plan.nodes[1].watchdog = watchdog.map(plan);
+    net.plan.nodes[NodeId::new(1)].watchdog = watchdog.map(plan);
     net
 }
 
@@ -32,11 +34,17 @@ fn paused_by_its_sink(until: u64, watchdog: Option<WatchdogAction>) -> Net {
 fn a_storm_stops_the_link_until_it_is_over() {
     let net = paused_by_its_sink(2000, None);
     let done = net.run();
-    assert_eq!((done.flows[0].delivered, done.flows[0].dropped, done.counters.pause_frames), (833 + 2498, 0, 2));
+    assert_eq!(
+        (done.flows[FlowId::new(0)].delivered, done.flows[FlowId::new(0)].dropped, done.counters.pause_frames),
+        (833 + 2498, 0, 2)
+    );
     assert_eq!(done.counters.storm_frames, 2, "XOFF and XON of the storm are all that there are");
     let pauses = &done.trace.pauses;
     assert_eq!((pauses.start.clone(), pauses.end.clone()), (vec![1_001_051_200], vec![2_001_051_200]));
-    assert_eq!((pauses.port.clone(), pauses.because.clone()), (vec![net.port("s->c")], vec![net.port("c->s")]));
+    assert_eq!(
+        (pauses.port.clone(), pauses.because.clone()),
+        (vec![net.port("s->c").number()], vec![net.port("c->s").number()])
+    );
 }
 
 /// The same port between steps: before the pause works, in the middle of it, as it ends, and 1 ms later. At 1500 us 1249
@@ -46,7 +54,7 @@ fn a_storm_stops_the_link_until_it_is_over() {
 fn between_steps_a_port_says_whether_and_how_long_it_was_paused() {
     let net = paused_by_its_sink(2000, None);
     let mut engine = Engine::new(&net.plan);
-    let port = net.port("s->c") as usize;
+    let port = net.port("s->c");
     let mut after = |ps| {
         engine.advance(Instant::from_ps(ps), &mut |_| {}).unwrap();
         let state = engine.so_far().port_states()[port];
@@ -99,7 +107,7 @@ fn a_storm_is_over_at_its_last_instant() {
 #[test]
 fn a_watchdog_drops_what_a_storm_holds_up() {
     let done = paused_by_its_sink(3000, Some(WatchdogAction::Drop)).run();
-    assert_eq!((done.flows[0].delivered, done.flows[0].dropped), (833 + 1414, 1916));
+    assert_eq!((done.flows[FlowId::new(0)].delivered, done.flows[FlowId::new(0)].dropped), (833 + 1414, 1916));
     assert_eq!((done.counters.storms_detected, done.counters.storms_ended), (1, 1));
     assert_eq!((done.counters.watchdog_drops, done.counters.link_drops), (1916, 0));
 }
@@ -108,7 +116,7 @@ fn a_watchdog_drops_what_a_storm_holds_up() {
 #[test]
 fn a_watchdog_sends_what_a_storm_holds_up() {
     let done = paused_by_its_sink(3000, Some(WatchdogAction::Forward)).run();
-    assert_eq!((done.flows[0].delivered, done.flows[0].dropped), (833 + 2999, 0));
+    assert_eq!((done.flows[FlowId::new(0)].delivered, done.flows[FlowId::new(0)].dropped), (833 + 2999, 0));
     assert_eq!(done.counters.watchdog_drops, 0);
 }
 
@@ -117,7 +125,7 @@ fn give_watchdogs(net: &mut Net, detect: Span) {
     let plan =
         WatchdogPlan { detect, restore: Span::from_us(100), poll: Span::from_us(50), action: WatchdogAction::Drop };
     for switch in ["s1", "s2", "s3"] {
-        let node = net.node(switch) as usize;
+        let node = net.node(switch);
         net.plan.nodes[node].watchdog = Some(plan);
     }
 }

@@ -31,10 +31,10 @@ fn three_packets() -> (Net, Listener<Written>) {
         let config = queue_pair(QpRecovery::SelectiveRepeat);
         let flow =
             net.flow(host, "c", 3, Traffic::Roce { config: config.into(), total: Some(Bytes::new(packets * 1000)) });
-        let flow = &mut net.plan.flows[flow as usize];
+        let flow = &mut net.plan.flows[flow];
         (flow.frame, flow.start) = (Bytes::new(1048), Instant::ZERO + Span::from_ns(start));
     }
-    let port = net.port("s->c") as usize;
+    let port = net.port("s->c");
     net.plan.ports[port].watched = true;
     net.plan.ports[port].capacity = Some(Bytes::new(100_000));
     let events = EventKinds::NONE.with(EventKind::Acknowledgement);
@@ -98,7 +98,7 @@ fn each_departure_is_seen_with_what_it_leaves_behind() {
         net.link("a", "s", TEN, Span::from_us(1));
         net.link("s", "c", BitRate::gbps(1), Span::from_us(1));
         net.flow("a", "c", 0, greedy());
-        let port = net.port("s->c") as usize;
+        let port = net.port("s->c");
         net.plan.ports[port].watched = true;
         net.plan.end = Instant::ZERO + Span::from_us(40);
         net.plan.events = events;
@@ -119,7 +119,7 @@ fn data_alone_is_offered_for_a_mark() {
     for events in [Events::WhereNeeded, Events::Everywhere] {
         let (mut net, mut reader) = three_packets();
         for port in ["s->a", "s->b"] {
-            let port = net.port(port) as usize;
+            let port = net.port(port);
             net.plan.ports[port].watched = true;
         }
         net.plan.events = events;
@@ -141,7 +141,7 @@ fn telemetry_that_nobody_reads_is_not_written() {
             net.flow(host, "c", 3, Traffic::Tcp { config: connection(Flavour::NewReno).into(), total: None });
         }
         net.plan.flows.iter_mut().for_each(|flow| flow.frame = Bytes::new(1518));
-        let port = net.port("s->c") as usize;
+        let port = net.port("s->c");
         net.plan.ports[port].watched = true;
         let mut scheme: Listener<()> = Listener::new(EventKinds::NONE, |_, _, _| ());
         (scheme.stamps, scheme.marks_discarded) = (stamps, true);

@@ -37,7 +37,7 @@ fn two_messages() -> (Net, Listener<(u64, Heard)>) {
 fn message(net: &mut Net, from: &str) {
     let total = Some(Bytes::new(1_000_000));
     let flow = net.flow(from, "c", 3, Traffic::Roce { config: queue_pair(QpRecovery::SelectiveRepeat).into(), total });
-    net.plan.flows[flow as usize].frame = Bytes::new(1048);
+    net.plan.flows[flow].frame = Bytes::new(1048);
 }
 
 /// The switch pauses class 3 of the link of a from 100 to 200 us: its frames take 51.2 ns and 1 us. It pauses another class
@@ -58,7 +58,7 @@ fn a_paused_link_is_told_of() {
 #[test]
 fn each_cut_is_told_of() {
     let (mut net, listener) = two_messages();
-    let (port, switch) = (net.port("s->c") as usize, net.node("s") as usize);
+    let (port, switch) = (net.port("s->c"), net.node("s"));
     net.plan.ports[port].capacity = Some(Bytes::new(20 * 1048));
     net.plan.nodes[switch].trim = Some(TrimPlan { size: Bytes::new(64), class: 7, share: 1000 });
     let done = net.run();
@@ -78,8 +78,8 @@ fn each_mark_of_an_acknowledgement_is_told_of() {
     let mut net = two_to_one(Span::from_us(1));
     let config = QpConfig { ack_every: 4, ..queue_pair(QpRecovery::GoBackN) };
     let flow = net.flow("a", "c", 3, Traffic::Roce { config: config.into(), total: Some(Bytes::new(10_000)) });
-    net.plan.flows[flow as usize].frame = Bytes::new(1048);
-    let port = net.port("s->c") as usize;
+    net.plan.flows[flow].frame = Bytes::new(1048);
+    let port = net.port("s->c");
     net.plan.ports[port].watched = true;
     let mut listener = Listener::new(EventKinds::NONE.with(EventKind::Acknowledgement), hear);
     listener.marks = true;
@@ -96,11 +96,11 @@ fn packets_keep_the_gap_that_is_permitted() {
         let mut net = two_to_one(Span::from_us(1));
         let config = queue_pair(QpRecovery::GoBackN);
         let flow = net.flow("a", "c", 3, Traffic::Roce { config: config.into(), total: Some(Bytes::new(3000)) });
-        net.plan.flows[flow as usize].frame = Bytes::new(1048);
+        net.plan.flows[flow].frame = Bytes::new(1048);
         let mut listener: Listener<()> = Listener::new(EventKinds::NONE, |_, _, _| ());
         listener.gap = gap;
         listener.listen(&mut net);
-        net.run().flows[flow as usize].roce.unwrap().received.ps()
+        net.run().flows[flow].roce.unwrap().received.ps()
     };
     assert_eq!(received(Span::ZERO), 1_676_800 + 2 * 1_838_400);
     assert_eq!(received(Span::from_us(5)), 10_000_000 + 2 * 1_838_400);
@@ -119,8 +119,8 @@ fn timeouts_are_told_of_and_nothing_else() {
         let mut net = two_to_one(Span::from_us(1));
         let config = queue_pair(QpRecovery::GoBackN);
         let flow = net.flow("a", "c", 3, Traffic::Roce { config: config.into(), total: Some(Bytes::new(octets)) });
-        net.plan.flows[flow as usize].frame = Bytes::new(1048);
-        let port = net.port("s->c") as usize;
+        net.plan.flows[flow].frame = Bytes::new(1048);
+        let port = net.port("s->c");
         net.plan.ports[port].capacity = Some(Bytes::new(capacity));
         net.plan.end = Instant::ZERO + Span::from_us(1000);
         let listener = Listener::new(EventKinds::NONE.with(EventKind::Loss), hear);
@@ -143,7 +143,7 @@ fn an_acknowledgement_tells_of_packets_that_arrived() {
     let mut net = two_to_one(Span::from_us(1));
     message(&mut net, "a");
     message(&mut net, "b");
-    let (port, switch) = (net.port("s->c") as usize, net.node("s") as usize);
+    let (port, switch) = (net.port("s->c"), net.node("s"));
     net.plan.ports[port].capacity = Some(Bytes::new(20 * 1048));
     net.plan.nodes[switch].trim = Some(TrimPlan { size: Bytes::new(64), class: 7, share: 1000 });
     let listener = Listener::new(EventKinds::ACKNOWLEDGEMENTS, hear);
@@ -176,16 +176,16 @@ fn a_packet_that_comes_early_is_no_sign_of_loss() {
         let reordering_window = Span::from_us(wait);
         let config = QpConfig { reordering_threshold, reordering_window, ..queue_pair(QpRecovery::SelectiveRepeat) };
         let flow = net.flow("a", "b", 3, Traffic::Roce { config: config.into(), total: Some(Bytes::new(100_000)) });
-        net.plan.flows[flow as usize].frame = Bytes::new(1048);
+        net.plan.flows[flow].frame = Bytes::new(1048);
         let ways = ["m", "n"].map(|by| {
             ["a->s", &format!("s->{by}"), &format!("{by}->t"), "t->b"].iter().map(|port| net.port(port)).collect()
         });
-        net.plan.flows[flow as usize].paths = ways.to_vec().into();
+        net.plan.flows[flow].paths = ways.to_vec().into();
         net.plan.path_choice = qcnlab_sim::PathChoice::RoundRobin;
         let kinds = EventKinds::NONE.with(EventKind::Loss).with(EventKind::NegativeAcknowledgement);
         let listener = Listener::new(kinds, hear);
         listener.listen(&mut net);
-        let roce = net.run().flows[flow as usize].roce.unwrap();
+        let roce = net.run().flows[flow].roce.unwrap();
         assert_eq!(roce.acknowledged_bytes, 100_000);
         let heard = listener.heard();
         assert_eq!(roce.spurious == 0, heard.is_empty(), "{roce:?}");

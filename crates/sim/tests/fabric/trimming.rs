@@ -6,10 +6,10 @@ use qcnlab_sim::roce::QpRecovery;
 use qcnlab_sim::tcp::Flavour;
 use qcnlab_sim::testing::{connection, queue_pair};
 use qcnlab_sim::{
-    Alpha, Control, Departure, Engine, Events, FrameFacts, SharedBufferPlan, SharedInputPlan, SharedQueuePlan, Traffic,
-    TrimPlan,
+    Alpha, Control, Departure, Engine, Events, FrameFacts, PortId, SharedBufferPlan, SharedInputPlan, SharedQueuePlan,
+    Traffic, TrimPlan,
 };
-use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use qcnlab_units::{BitRate, Bytes, Id, Instant, Span};
 use std::ops::ControlFlow;
 
 /// Two messages of 1000 packets meet at a queue of 20 packets.
@@ -18,12 +18,12 @@ fn incast(recovery: QpRecovery, trim: bool) -> Net {
     for host in ["a", "b"] {
         let total = Some(Bytes::new(1_000_000));
         let flow = net.flow(host, "c", 3, Traffic::Roce { config: queue_pair(recovery).into(), total });
-        net.plan.flows[flow as usize].frame = Bytes::new(1048);
+        net.plan.flows[flow].frame = Bytes::new(1048);
     }
-    let port = net.port("s->c") as usize;
+    let port = net.port("s->c");
     net.plan.ports[port].capacity = Some(Bytes::new(20 * 1048));
     net.plan.end = Instant::ZERO + Span::from_ms(100);
-    let switch = net.node("s") as usize;
+    let switch = net.node("s");
     net.plan.nodes[switch].trim = trim.then_some(TrimPlan { size: Bytes::new(64), class: 7, share: 1000 });
     net
 }
@@ -54,11 +54,11 @@ fn what_is_cut_goes_again_and_nothing_else() {
 fn a_shared_buffer_cuts_what_exceeds_the_threshold_of_a_queue() {
     let mut net = incast(QpRecovery::SelectiveRepeat, true);
     let (switch, output) = (net.node("s"), net.port("s->c"));
-    net.plan.ports[output as usize].capacity = None;
-    net.plan.ports[output as usize].recorded = true;
-    let inputs = (0u32..).zip(&net.plan.ports).filter(|(_, port)| port.to == switch);
+    net.plan.ports[output].capacity = None;
+    net.plan.ports[output].recorded = true;
+    let inputs = net.plan.ports.enumerate().filter(|(_, port)| port.to == switch);
     let input = |(port, _)| SharedInputPlan { port, headroom: Bytes::ZERO, alpha: None };
-    net.plan.nodes[switch as usize].shared_buffer = Some(SharedBufferPlan {
+    net.plan.nodes[switch].shared_buffer = Some(SharedBufferPlan {
         shared: Bytes::new(120_000),
         reserve: Bytes::ZERO,
         headroom_pool: None,
@@ -81,7 +81,7 @@ fn a_shared_buffer_cuts_what_exceeds_the_threshold_of_a_queue() {
     few.counters.events = many.counters.events;
     assert!(few == many, "the runs differ: {:?} and {:?}", few.counters, many.counters);
     // Without trim_to they are dropped, and timeouts repair them.
-    net.plan.nodes[switch as usize].trim = None;
+    net.plan.nodes[switch].trim = None;
     let dropped = net.run();
     assert!(dropped.counters.packets_trimmed == 0 && dropped.counters.frames_dropped > 100);
 }
@@ -107,12 +107,12 @@ fn answers(recovery: QpRecovery, trim: bool) -> Vec<(u64, u32, bool)> {
     net.link("s", "c", BitRate::gbps(4), Span::from_us(1));
     let flow =
         net.flow("a", "c", 3, Traffic::Roce { config: queue_pair(recovery).into(), total: Some(Bytes::new(4000)) });
-    net.plan.flows[flow as usize].frame = Bytes::new(1048);
-    let (output, receiver, switch) = (net.port("s->c") as usize, net.port("c->s"), net.node("s") as usize);
+    net.plan.flows[flow].frame = Bytes::new(1048);
+    let (output, receiver, switch) = (net.port("s->c"), net.port("c->s"), net.node("s"));
     net.plan.ports[output].capacity = Some(Bytes::new(1048));
     net.plan.nodes[switch].trim = trim.then_some(TrimPlan { size: Bytes::new(64), class: 7, share: 1000 });
     net.plan.end = Instant::ZERO + Span::from_us(8);
-    captured(net, receiver)
+    captured(net, receiver.number())
 }
 
 /// What a receiver sends by this port, with the time in tenths of nanoseconds.
@@ -123,7 +123,7 @@ fn captured(net: Net, receiver: u32) -> Vec<(u64, u32, bool)> {
         rows.push((departure.at.ps() / 100, flow.number, negative));
         ControlFlow::Continue(())
     };
-    Engine::run_captured(net.plan, &[receiver], &Control::default(), &mut |_| {}, &mut sink).unwrap();
+    Engine::run_captured(net.plan, &[PortId::new(receiver)], &Control::default(), &mut |_| {}, &mut sink).unwrap();
     rows
 }
 
@@ -150,13 +150,13 @@ fn a_head_goes_on_over_further_switches() {
     }
     let config = queue_pair(QpRecovery::SelectiveRepeat);
     let flow = net.flow("a", "c", 3, Traffic::Roce { config: config.into(), total: Some(Bytes::new(4000)) });
-    net.plan.flows[flow as usize].frame = Bytes::new(1048);
-    let (output, receiver, switch) = (net.port("s->t") as usize, net.port("c->t"), net.node("s") as usize);
+    net.plan.flows[flow].frame = Bytes::new(1048);
+    let (output, receiver, switch) = (net.port("s->t"), net.port("c->t"), net.node("s"));
     net.plan.ports[output].capacity = Some(Bytes::new(1048));
     net.plan.nodes[switch].trim = Some(TrimPlan { size: Bytes::new(64), class: 7, share: 1000 });
     net.plan.end = Instant::ZERO + Span::from_us(10);
     let heads = [(68_208, 1, false), (68_720, 1, true), (69_232, 1, true), (93_360, 1, true)];
-    assert_eq!(captured(net, receiver), heads);
+    assert_eq!(captured(net, receiver.number()), heads);
 }
 
 /// Segments of TCP and plain frames have no heads that a receiver would answer: where they find no room they are dropped,
@@ -192,12 +192,12 @@ fn heads_leave_the_link_to_packets_but_for_their_share() {
         for host in &senders {
             let config = queue_pair(QpRecovery::SelectiveRepeat);
             let flow = net.flow(host, "c", 3, Traffic::Roce { config: config.into(), total: None });
-            net.plan.flows[flow as usize].frame = Bytes::new(1048);
+            net.plan.flows[flow].frame = Bytes::new(1048);
         }
-        let port = net.port("s->c") as usize;
+        let port = net.port("s->c");
         net.plan.ports[port].capacity = Some(Bytes::new(20 * 1048));
         net.plan.end = Instant::ZERO + Span::from_ms(2);
-        let switch = net.node("s") as usize;
+        let switch = net.node("s");
         net.plan.nodes[switch].trim = Some(TrimPlan { size: Bytes::new(64), class: 7, share });
         let mut few = net.run();
         let octets = few.counters.frames_delivered * 1048;

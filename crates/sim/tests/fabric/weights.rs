@@ -16,10 +16,10 @@ fn two_to_one_quanta() -> Option<[Bytes; 8]> {
 fn classes_share_a_link_by_weight() {
     for (of_three, of_one) in [(1500, 1500), (1500, 300), (300, 1500)] {
         let mut net = two_to_one(Span::from_us(1));
-        let three = net.flow("a", "c", 3, greedy()) as usize;
-        let one = net.flow("b", "c", 1, greedy()) as usize;
+        let three = net.flow("a", "c", 3, greedy());
+        let one = net.flow("b", "c", 1, greedy());
         (net.plan.flows[three].frame, net.plan.flows[one].frame) = (Bytes::new(of_three), Bytes::new(of_one));
-        let switch = net.node("s") as usize;
+        let switch = net.node("s");
         net.plan.nodes[switch].quanta = two_to_one_quanta();
         let done = net.run();
         let octets = [three, one].map(|flow| done.flows[flow].delivered_bytes);
@@ -36,11 +36,11 @@ fn what_a_class_leaves_goes_to_the_others_by_weight() {
         for host in ["a", "b", "d", "c"] {
             net.link(host, "s", TEN, Span::from_us(1));
         }
-        let three = net.flow("a", "c", 3, greedy()) as usize;
-        let one = net.flow("b", "c", 1, greedy()) as usize;
+        let three = net.flow("a", "c", 3, greedy());
+        let one = net.flow("b", "c", 1, greedy());
         let rate = |gbps| Traffic::Constant { rate: BitRate::gbps(gbps) };
-        let six = of_six.map(|gbps| net.flow("d", "c", 6, rate(gbps)) as usize);
-        let switch = net.node("s") as usize;
+        let six = of_six.map(|gbps| net.flow("d", "c", 6, rate(gbps)));
+        let switch = net.node("s");
         net.plan.nodes[switch].quanta = Some(quanta.map(Bytes::new));
         let done = net.run();
         let octets = [Some(three), Some(one), six].map(|flow| flow.map_or(0, |flow| done.flows[flow].delivered_bytes));
@@ -62,11 +62,11 @@ fn strict_classes_go_before_those_that_take_turns() {
     for host in ["a", "b", "d", "c"] {
         net.link(host, "s", TEN, Span::from_us(1));
     }
-    let strict = net.flow("d", "c", 5, Traffic::Constant { rate: BitRate::gbps(4) }) as usize;
-    let three = net.flow("a", "c", 3, greedy()) as usize;
-    let one = net.flow("b", "c", 1, greedy()) as usize;
+    let strict = net.flow("d", "c", 5, Traffic::Constant { rate: BitRate::gbps(4) });
+    let three = net.flow("a", "c", 3, greedy());
+    let one = net.flow("b", "c", 1, greedy());
     assert!(net.run().flows[one].delivered < 5);
-    let switch = net.node("s") as usize;
+    let switch = net.node("s");
     net.plan.nodes[switch].quanta = two_to_one_quanta();
     let done = net.run();
     for (flow, octets) in [(strict, 2_500_000), (three, 2_500_000), (one, 1_250_000)] {
@@ -82,9 +82,9 @@ fn a_paused_class_leaves_the_link_to_the_others() {
     for (from, to, rate) in [("a", "s", 10), ("b", "s", 10), ("s", "t", 10), ("t", "c", 1), ("t", "d", 10)] {
         net.link(from, to, BitRate::gbps(rate), Span::from_us(1));
     }
-    let three = net.flow("a", "c", 3, greedy()) as usize;
-    let one = net.flow("b", "d", 1, greedy()) as usize;
-    let (s, t) = (net.node("s") as usize, net.node("t") as usize);
+    let three = net.flow("a", "c", 3, greedy());
+    let one = net.flow("b", "d", 1, greedy());
+    let (s, t) = (net.node("s"), net.node("t"));
     net.plan.nodes[s].quanta = two_to_one_quanta();
     net.plan.nodes[t].input_memory = Some(Bytes::new(100_000));
     net.plan.nodes[t].pause = Some(PausePlan {

@@ -5,10 +5,11 @@ use proptest::test_runner::{FailurePersistence, FileFailurePersistence};
 use qcnlab_schemes::foreign::guard;
 use qcnlab_schemes::registry::Config;
 use qcnlab_sim::{
-    Control, Engine, Events, Feedback, Finished, FlowPlan, FlowPlans, FlowSettings, GeneratorPlan, Halt, NodePlan,
-    PathChoice, PausePlan, PauseRule, PauseScope, Plan, PortPlan, Process, Record, Ties, Traffic,
+    Control, Engine, Events, Feedback, Finished, FlowId, FlowPlan, FlowPlans, FlowSettings, GeneratorPlan, Halt,
+    LimiterId, NodeId, NodePlan, PathChoice, PausePlan, PauseRule, PauseScope, Plan, PortId, PortPlan, Process, Record,
+    Ties, Traffic,
 };
-use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use qcnlab_units::{BitRate, Bytes, Id, IdVec, Instant, Span};
 use std::collections::VecDeque;
 
 /// Keeps the seeds of cases that failed beside the test, and reads them again first. Given the whole path, because a
@@ -30,7 +31,7 @@ impl Net {
         Net {
             plan: Plan {
                 nodes,
-                ports: Vec::new(),
+                ports: IdVec::new(),
                 flows: FlowPlans::default(),
                 generators: Vec::new(),
                 replays: Vec::new(),
@@ -61,18 +62,18 @@ impl Net {
         }
     }
 
-    pub(crate) fn node(&self, name: &str) -> u32 {
-        self.plan.nodes.iter().position(|node| node.name == name).expect("a node") as u32
+    pub(crate) fn node(&self, name: &str) -> NodeId {
+        self.plan.nodes.find_id(|node| node.name == name).expect("a node")
     }
 
-    pub(crate) fn port(&self, name: &str) -> u32 {
-        self.plan.ports.iter().position(|port| port.name == name).expect("a port") as u32
+    pub(crate) fn port(&self, name: &str) -> PortId {
+        self.plan.ports.find_id(|port| port.name == name).expect("a port")
     }
 
     /// Both directions of a link.
     pub(crate) fn link(&mut self, a: &str, b: &str, rate: BitRate, delay: Span) {
-        let first = self.plan.ports.len() as u32;
-        for (from, to, peer) in [(a, b, first + 1), (b, a, first)] {
+        let [there, back] = [0, 1].map(|each| PortId::at(self.plan.ports.len() + each));
+        for (from, to, peer) in [(a, b, back), (b, a, there)] {
             let (from_node, to_node) = (self.node(from), self.node(to));
             self.plan.ports.push(PortPlan {
                 name: format!("{from}->{to}"),
@@ -92,14 +93,14 @@ impl Net {
     }
 
     /// A shortest way, the first port of equals.
-    pub(crate) fn way(&self, from: &str, to: &str) -> Vec<u32> {
+    pub(crate) fn way(&self, from: &str, to: &str) -> Vec<PortId> {
         let (from, to) = (self.node(from), self.node(to));
-        let mut came: Vec<Option<u32>> = vec![None; self.plan.nodes.len()];
+        let mut came: IdVec<NodeId, Option<PortId>> = IdVec::for_each_of(&self.plan.nodes, None);
         let mut queue = VecDeque::from([from]);
         while let Some(node) = queue.pop_front() {
-            for (index, port) in (0u32..).zip(&self.plan.ports) {
-                if port.from == node && port.to != from && came[port.to as usize].is_none() {
-                    came[port.to as usize] = Some(index);
+            for (index, port) in self.plan.ports.enumerate() {
+                if port.from == node && port.to != from && came[port.to].is_none() {
+                    came[port.to] = Some(index);
                     queue.push_back(port.to);
                 }
             }
@@ -107,33 +108,32 @@ impl Net {
         let mut way = Vec::new();
         let mut at = to;
         while at != from {
-            let port = came[at as usize].expect("a way");
+            let port = came[at].expect("a way");
             way.push(port);
-            at = self.plan.ports[port as usize].from;
+            at = self.plan.ports[port].from;
         }
         way.reverse();
         way
     }
 
-    pub(crate) fn flow(&mut self, from: &str, to: &str, class: u8, traffic: Traffic) -> u32 {
-        let index = self.plan.flows.len() as u32;
+    pub(crate) fn flow(&mut self, from: &str, to: &str, class: u8, traffic: Traffic) -> FlowId {
+        let index = self.plan.flows.len();
         let way = self.way(from, to);
         self.plan.flows.push(FlowPlan {
             name: format!("{from}->{to}/{index}").into(),
             paths: vec![way].into(),
             traffic,
             start: Instant::ZERO,
-            limiter: index,
+            limiter: LimiterId::at(index),
             settings: FlowSettings { class, ..FlowSettings::default() }.into(),
-        });
-        index
+        })
     }
 
     /// A flow fed by a generator of its own.
-    pub(crate) fn fed(&mut self, from: &str, to: &str, process: Process) -> u32 {
+    pub(crate) fn fed(&mut self, from: &str, to: &str, process: Process) -> FlowId {
         let flow = self.flow(from, to, 0, Traffic::Fed);
         self.plan.generators.push(GeneratorPlan {
-            name: format!("generator {flow}"),
+            name: format!("generator {}", flow.number()),
             flows: vec![flow],
             process,
             start: Instant::ZERO,
@@ -153,7 +153,7 @@ impl Net {
 
     /// Makes a node stop its inputs by watermarks.
     pub(crate) fn pause(&mut self, node: &str, memory: u64, high: u64, low: u64) {
-        let node = self.node(node) as usize;
+        let node = self.node(node);
         self.plan.nodes[node].input_memory = Some(Bytes::new(memory));
         self.plan.nodes[node].pause = Some(PausePlan {
             scope: PauseScope::Link,
@@ -178,12 +178,12 @@ pub(crate) fn hairpin(class: u8, scope: PauseScope) -> Net {
     for (from, to, way) in [("a", "b", ["a->s", "s->t", "t->s", "s->b"]), ("c", "d", ["c->t", "t->s", "s->t", "t->d"])]
     {
         // The way that is looked for is replaced.
-        let flow = net.flow(from, to, class, greedy()) as usize;
+        let flow = net.flow(from, to, class, greedy());
         net.plan.flows[flow].paths = vec![way.map(|port| net.port(port)).to_vec()].into();
     }
     for switch in ["s", "t"] {
         net.pause(switch, 100_000, 30_000, 20_000);
-        let switch = net.node(switch) as usize;
+        let switch = net.node(switch);
         net.plan.nodes[switch].pause.as_mut().expect("it pauses").scope = scope;
     }
     net

@@ -20,6 +20,7 @@ use qcnlab_network::topology::PortId;
 use qcnlab_scenario::seconds;
 use qcnlab_scenario::{Draw, Offered, ResolvedScenario, Scenario, limiters};
 use qcnlab_schemes::params::Variants;
+use qcnlab_sim::LimiterId;
 use qcnlab_units::{BitRate, Bytes, Span};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -219,7 +220,7 @@ fn contenders(
     scenario: &Scenario,
     resolved: &ResolvedScenario,
     load: &PhaseLoad,
-    limiters: &[u32],
+    limiters: &[LimiterId],
     port: PortId,
 ) -> Result<Contenders, NoBottleneck> {
     let crossing: Vec<usize> = (0..resolved.flows.len()).filter(|flow| load.crosses(resolved, *flow, port)).collect();
@@ -230,7 +231,7 @@ fn contenders(
     let contends = |flow: &usize| controlled(flow) && load.demands_bps[*flow] >= LEAST_DEMAND_OF_SHARE * fair_bps;
     let flows: Vec<usize> = crossing.iter().copied().filter(contends).collect();
     let tally = |flows: Vec<usize>| (flows.len() as u32, flows.iter().map(|flow| load.rates_bps[*flow]).sum());
-    let mut sources: BTreeMap<u32, Contender> = BTreeMap::new();
+    let mut sources: BTreeMap<LimiterId, Contender> = BTreeMap::new();
     for flow in &flows {
         let fresh = || Contender { flow: resolved.flows[*flow].name.to_string(), sends_bps: 0.0 };
         sources.entry(limiters[*flow]).or_insert_with(fresh).sends_bps += load.demands_bps[*flow];

@@ -325,7 +325,7 @@ fn ports_of_several_ways_are_busy_with_their_share() {
     let uplinks = |keys: &[&str]| {
         of(&outcome(FABRIC, keys), |run| {
             let busy = run.busy();
-            let of = |port: &str| busy[run.fabric.port_names.iter().position(|name| name == port).expect("a port")];
+            let of = |port: &str| busy[run.fabric.ports.find_id(|planned| planned.name == port).expect("a port")];
             of("leaf1->spine1") + of("leaf1->spine2")
         })
     };
@@ -347,8 +347,8 @@ fn pauses_count_while_a_message_is_sent() {
         for message in run.messages.ids() {
             let (started, until) = (run.tally(message).started, run.roce(message).received);
             let link = ChainLink { message, parts: TimeParts::default(), started };
-            let of_port = |port: &u32| -> u64 {
-                let rows = (0..pauses.start.len()).filter(|row| pauses.port[*row] == *port);
+            let of_port = |port: &PortId| -> u64 {
+                let rows = (0..pauses.start.len()).filter(|row| pauses.port[*row] == port.number());
                 rows.map(|row| {
                     let whole = pauses.end[row].saturating_sub(pauses.start[row]);
                     let both = pauses.end[row].min(until.ps()).saturating_sub(pauses.start[row].max(started.ps()));

@@ -38,7 +38,7 @@ impl Network {
         }
         let came = self.came_over(&frame);
         let of_port = &mut self.queues[queues];
-        let input = of_port.counts(&frame).then(|| self.inputs[self.routes.input_of(&frame)].position);
+        let input = of_port.counts(&frame).then(|| self.inputs[self.routes.input_of(&frame)].place);
         let queue = of_port.of_class_mut(frame.class());
         queue.count_frame_in(&frame, input);
         let len = queue.octets;

@@ -8,7 +8,7 @@ use super::{Counting, Link, Network, Node};
 use crate::deficit_round_robin::DeficitRoundRobin;
 use crate::flow_queues::FlowQueues;
 use crate::heads_share::HeadsShare;
-use crate::ids::{FlowId, Id, IdVec, InputId, NodeId, PortCpId, PortId, SinkId};
+use crate::ids::{FlowId, Id, IdVec, InputId, InputPlace, PortCpId, PortId, SinkId};
 use crate::input_buffer::InputBuffer;
 use crate::packets::Packets;
 use crate::path::Path;
@@ -27,9 +27,9 @@ pub(in crate::engine) fn network(plan: &Plan) -> (Network, IdVec<SinkId, Vec<Flo
     let ports = plan.ports.iter().map(|p| Port::new(p.rate, p.delay + p.latency, p.capacity, p.overhead)).collect();
     let links = plan.ports.iter().map(|port| Link {
         name: port.name.clone(),
-        from: NodeId::new(port.from),
-        to: NodeId::new(port.to),
-        reverse: port.peer.map(PortId::new),
+        from: port.from,
+        to: port.to,
+        reverse: port.peer,
     });
     let nodes = plan.nodes.iter().map(|node| Node {
         name: node.name.clone(),
@@ -80,23 +80,23 @@ pub(in crate::engine) fn network(plan: &Plan) -> (Network, IdVec<SinkId, Vec<Flo
 
 /// The classes that each port carries, a bit each.
 fn classes(plan: &Plan) -> IdVec<PortId, u8> {
-    let mut classes: IdVec<PortId, u8> = plan.ports.iter().map(|_| 0).collect();
+    let mut classes: IdVec<PortId, u8> = IdVec::for_each_of(&plan.ports, 0);
     let signals = plan.signal_class();
     let heads = plan.nodes.iter().filter_map(|node| node.trim).fold(0, |all, trim| all | 1 << trim.class);
     for (flow, path) in plan.all_paths() {
         if matches!(flow.traffic, Traffic::Roce { .. }) {
-            path.iter().for_each(|port| classes[PortId::new(*port)] |= heads);
+            path.iter().for_each(|port| classes[*port] |= heads);
         }
         let acks = flow.traffic.ack_class(flow.class);
         let mut class = flow.class;
         for port in path {
-            classes[PortId::new(*port)] |= 1 << class;
+            classes[*port] |= 1 << class;
             class = class_after(plan, *port, class);
         }
         let mut class = acks.unwrap_or(flow.class);
         for port in path.iter().rev() {
-            if let Some(peer) = plan.ports[*port as usize].peer {
-                classes[PortId::new(peer)] |= signals | acks.map_or(0, |_| 1 << class);
+            if let Some(peer) = plan.ports[*port].peer {
+                classes[peer] |= signals | acks.map_or(0, |_| 1 << class);
                 class = class_after(plan, peer, class);
             }
         }
@@ -107,14 +107,14 @@ fn classes(plan: &Plan) -> IdVec<PortId, u8> {
 /// For each port the classes whose flows it keeps apart, a bit each: those under control that come to it over a link, if
 /// the scheme does that.
 fn kept_apart(plan: &Plan, classes: &IdVec<PortId, u8>) -> IdVec<PortId, u8> {
-    let mut own: IdVec<PortId, u8> = plan.ports.iter().map(|_| 0).collect();
+    let mut own: IdVec<PortId, u8> = IdVec::for_each_of(&plan.ports, 0);
     if plan.scheme.backpressure_point(1).is_none() {
         return own;
     }
     let controlled = controlled_classes(plan);
-    let sending: HashSet<u32> = plan.all_paths().map(|(_, path)| path[0]).collect();
+    let sending: HashSet<PortId> = plan.all_paths().map(|(_, path)| path[0]).collect();
     for (id, port) in classes.ids().zip(&plan.ports) {
-        if port.watched && !sending.contains(&id.number()) {
+        if port.watched && !sending.contains(&id) {
             own[id] = classes[id] & controlled;
         }
     }
@@ -127,8 +127,8 @@ fn controlled_classes(plan: &Plan) -> u8 {
 }
 
 /// The class of frames of `class` when they have crossed the link of a port.
-fn class_after(plan: &Plan, port: u32, class: u8) -> u8 {
-    plan.domain.as_ref().map_or(class, |domain| domain.ports[port as usize].remaps[usize::from(class)])
+fn class_after(plan: &Plan, port: PortId, class: u8) -> u8 {
+    plan.domain.as_ref().map_or(class, |domain| domain.ports[port].remaps[usize::from(class)])
 }
 
 /// Paths end to end in one list, and for each last port the flows that end there.
@@ -141,38 +141,37 @@ fn routes(plan: &Plan) -> (Routes, IdVec<SinkId, Vec<FlowId>>) {
         inputs: Vec::new(),
     };
     routes.paths.reserve(plan.all_paths().count());
-    let mut starts: HashMap<&[u32], u32> = HashMap::new();
-    let mut sink_of: HashMap<u32, SinkId> = HashMap::new();
+    let mut starts: HashMap<&[PortId], u32> = HashMap::new();
+    let mut sink_of: HashMap<PortId, SinkId> = HashMap::new();
     let mut sinks: IdVec<SinkId, Vec<FlowId>> = IdVec::new();
-    let mut members: Vec<(SinkId, u32)> = Vec::with_capacity(plan.flows.len());
-    for (number, flow) in (0u32..).zip(&plan.flows) {
-        let id = FlowId::new(number);
+    let mut members: IdVec<FlowId, (SinkId, u32)> = IdVec::with_capacity(plan.flows.len());
+    for (id, flow) in plan.flows.enumerate() {
         let last = *flow.paths[0].last().expect("a flow has a path");
         let sink = *sink_of.entry(last).or_insert_with(|| sinks.push(Vec::new()));
         let member = sinks[sink].len() as u32;
         sinks[sink].push(id);
         members.push((sink, member));
     }
-    let first = (0u32..).zip(&plan.flows).flat_map(|(flow, each)| each.paths.iter().map(move |path| (flow, path)));
+    let first = plan.flows.enumerate().flat_map(|(flow, each)| each.paths.iter().map(move |path| (flow, path)));
     let later = plan.reroutes.iter().flat_map(|each| each.paths.iter().map(|path| (each.flow, &**path)));
-    for (number, path) in first.chain(later) {
-        let (flow, (sink, member)) = (&plan.flows[number as usize], members[number as usize]);
+    for (flow, path) in first.chain(later) {
+        let (planned, (sink, member)) = (&plan.flows[flow], members[flow]);
         assert!(path.len() < 255, "a path has at most 254 links");
-        let ends = |path: &[u32]| (path[0], path.last().copied());
-        assert!(ends(path) == ends(&flow.paths[0]), "paths share first and last link");
+        let ends = |path: &[PortId]| (path[0], path.last().copied());
+        assert!(ends(path) == ends(&planned.paths[0]), "paths share first and last link");
         let next = routes.ports.len() as u32;
         let start = *starts.entry(path).or_insert(next);
-        let [first, last] = [path[0], path[path.len() - 1]].map(|port| &plan.ports[port as usize]);
-        let (source, destination) = (NodeId::new(first.from), NodeId::new(last.to));
-        let (flow, len) = (FlowId::new(number), path.len() as u8);
+        let [first, last] = [path[0], path[path.len() - 1]].map(|port| &plan.ports[port]);
+        let (source, destination) = (first.from, last.to);
+        let len = path.len() as u8;
         routes.paths.push(Path { start, flow, sink, member, source, destination, len });
         if start < next {
             continue;
         }
-        routes.ports.extend(path.iter().copied().map(PortId::new).chain([END]));
+        routes.ports.extend(path.iter().copied().chain([END]));
         // Nothing travels back over a link without a peer.
-        let back = |port: &u32| plan.ports[*port as usize].peer.map_or(END, PortId::new);
-        let forward = path.iter().copied().map(PortId::new).chain([END]);
+        let back = |port: &PortId| plan.ports[*port].peer.unwrap_or(END);
+        let forward = path.iter().copied().chain([END]);
         routes.onward.extend(forward.zip([END].into_iter().chain(path.iter().map(back))).map(<[PortId; 2]>::from));
     }
     (routes, sinks)
@@ -183,23 +182,23 @@ impl Network {
     /// departure frees a buffer, or at which senders wait while its rate changes: they are told when a transmission ends.
     fn add_priority_queues(&mut self, plan: &Plan, classes: &IdVec<PortId, u8>) {
         let storming = plan.storming_ports();
-        let changing: HashSet<u32> = plan.services.iter().map(|change| change.port).collect();
-        let sending: HashSet<u32> = plan.flows.iter().flat_map(|flow| &flow.paths).map(|path| path[0]).collect();
+        let changing: HashSet<PortId> = plan.services.iter().map(|change| change.port).collect();
+        let sending: HashSet<PortId> = plan.flows.iter().flat_map(|flow| &flow.paths).map(|path| path[0]).collect();
         let kept_apart = kept_apart(plan, classes);
         // Over the other direction of their links, messages go to the queues upstream, at the end of any transmission.
-        let mut tells = vec![false; plan.nodes.len()];
+        let mut tells = IdVec::for_each_of(&plan.nodes, false);
         let keepers = plan.ports.iter().zip(kept_apart.iter()).filter(|(_, own)| **own != 0);
-        keepers.for_each(|(port, _)| tells[port.from as usize] = true);
+        keepers.for_each(|(port, _)| tells[port.from] = true);
         let adaptive = matches!(plan.path_choice, PathChoice::ShortestQueue(_));
         for ((id, port), fails) in self.ports.ids().zip(&plan.ports).zip(plan.failing_ports()) {
-            let (from, to) = (&plan.nodes[port.from as usize], &plan.nodes[port.to as usize]);
+            let (from, to) = (&plan.nodes[port.from], &plan.nodes[port.to]);
             let several = classes[id].count_ones() > 1;
             let flows = self.flow_queues(plan, id, kept_apart[id]);
             let guarded =
                 !port.wred.is_empty() || from.watchdog.is_some() || from.trim.is_some() || adaptive || flows.is_some();
-            let waits = changing.contains(&id.number()) && sending.contains(&id.number());
-            let tells = tells[port.from as usize];
-            let own = guarded || fails || storming[id.number() as usize] || waits || tells;
+            let waits = changing.contains(&id) && sending.contains(&id);
+            let tells = tells[port.from];
+            let own = guarded || fails || storming[id] || waits || tells;
             let always = several || own;
             if from.counts() || to.pause.is_some() || always || plan.events == Events::Everywhere {
                 let mut queues = PriorityQueues::new(id, classes[id], port.rate);
@@ -242,13 +241,13 @@ impl Network {
 
     /// Sets an input buffer up for each link into a node that counts what it holds.
     fn add_inputs(&mut self, plan: &Plan) {
-        let mut inputs_of = vec![0; plan.nodes.len()];
+        let mut inputs_of = IdVec::for_each_of(&plan.nodes, 0);
         for (id, port) in self.ports.ids().zip(&plan.ports) {
-            let node = &plan.nodes[port.to as usize];
+            let node = &plan.nodes[port.to];
             if node.counts() {
-                let position = inputs_of[port.to as usize];
-                inputs_of[port.to as usize] += 1;
-                let input = InputBuffer::new(id, position, node, port.peer.map(PortId::new));
+                let place = inputs_of[port.to];
+                inputs_of[port.to] += 1;
+                let input = InputBuffer::new(id, InputPlace::new(place), node, port.peer);
                 self.ports[id].set_far_end(FarEnd::Buffer(self.inputs.push(input)));
             }
         }
@@ -259,8 +258,8 @@ impl Network {
         for (node, planned) in self.nodes.ids().zip(&plan.nodes) {
             let Some(shared) = &planned.shared_buffer else { continue };
             // In the order of their positions.
-            let inputs: Vec<u32> =
-                self.links.enumerate().filter(|(_, link)| link.to == node).map(|(port, _)| port.number()).collect();
+            let inputs: Vec<PortId> =
+                self.links.enumerate().filter(|(_, link)| link.to == node).map(|(port, _)| port).collect();
             let buffer = self.shared_buffers.push(SharedBuffer::new(shared, &inputs));
             self.nodes[node].shared = Some(buffer);
             let room = self.shared_room(node) / inputs.len().max(1) as u64;
@@ -269,9 +268,9 @@ impl Network {
                 .filter(|input| self.links[input.port].to == node)
                 .for_each(|input| input.share(buffer, room));
             if self.queue_alphas.is_empty() && !shared.queues.is_empty() {
-                self.queue_alphas = plan.ports.iter().map(|_| None).collect();
+                self.queue_alphas = IdVec::for_each_of(&plan.ports, None);
             }
-            shared.queues.iter().for_each(|queue| self.queue_alphas[PortId::new(queue.port)] = Some(queue.alpha));
+            shared.queues.iter().for_each(|queue| self.queue_alphas[queue.port] = Some(queue.alpha));
         }
     }
 
@@ -283,7 +282,7 @@ impl Network {
         }
         let controlled = controlled_classes(plan);
         for (id, port) in self.ports.ids().zip(&plan.ports).filter(|(_, port)| port.watched) {
-            let points = plan.domain.as_ref().map_or(u8::MAX, |domain| domain.ports[id.number() as usize].points);
+            let points = plan.domain.as_ref().map_or(u8::MAX, |domain| domain.ports[id].points);
             let own = classes[id] & controlled & points;
             if own == 0 {
                 continue;
@@ -373,7 +372,7 @@ mod tests {
     /// The classes of the links forward and back, a bit each.
     fn carried(net: &Net) -> [[u8; 3]; 2] {
         let classes = classes(&net.plan);
-        let of = |name: &str| classes[PortId::new(net.port(name))];
+        let of = |name: &str| classes[net.port(name)];
         [["a->s", "s->t", "t->b"].map(of), ["s->a", "t->s", "b->t"].map(of)]
     }
 
@@ -385,7 +384,7 @@ mod tests {
         net.plan.feedback = Feedback::Frames { size: Bytes::new(64), class: 7 };
         let mut config = testing::queue_pair(QpRecovery::SelectiveRepeat);
         config.ack_class = Some(5);
-        let flow = net.flow("a", "b", 3, Traffic::Roce { config: config.into(), total: None }) as usize;
+        let flow = net.flow("a", "b", 3, Traffic::Roce { config: config.into(), total: None });
         assert_eq!(carried(&net), [[1 << 3; 3], [1 << 5; 3]]);
         net.plan.scheme = Config::find("qcn", None).unwrap();
         assert_eq!(carried(&net), [[1 << 3; 3], [1 << 5 | 1 << 7; 3]]);
@@ -394,7 +393,7 @@ mod tests {
         assert_eq!(carried(&net), [[1 << 3; 3], [1 << 7; 3]]);
         for (of_s, of_t) in [(5, 6), (6, 6)] {
             for (switch, class) in [("s", of_s), ("t", of_t)] {
-                let switch = net.node(switch) as usize;
+                let switch = net.node(switch);
                 net.plan.nodes[switch].trim = Some(TrimPlan { size: Bytes::new(64), class, share: 1000 });
             }
             assert_eq!(carried(&net), [[1 << 3 | 1 << of_s | 1 << of_t; 3], [1 << 7; 3]]);
@@ -421,8 +420,8 @@ mod tests {
         net.flow("a", "c", 3, greedy());
         net.flow("b", "c", 3, greedy());
         assert_eq!(queues(&net), []);
-        net.plan.flows[1].class = 5;
-        assert_eq!(queues(&net), ["s->t", "t->c"].map(|name| (PortId::new(net.port(name)), 2)));
+        net.plan.flows[FlowId::new(1)].class = 5;
+        assert_eq!(queues(&net), ["s->t", "t->c"].map(|name| (net.port(name), 2)));
     }
 
     /// Behind the link from s to t class 3 is class 2; class 2 that comes back over the link from t to s is class 4.
@@ -432,10 +431,10 @@ mod tests {
         let mut config = testing::queue_pair(QpRecovery::SelectiveRepeat);
         config.ack_class = Some(2);
         net.flow("a", "b", 3, Traffic::Roce { config: config.into(), total: None });
-        let mut ports = vec![DomainPort::NEUTRAL; net.plan.ports.len()];
-        ports[net.port("s->t") as usize].remaps[3] = 2;
-        ports[net.port("t->s") as usize].remaps[2] = 4;
-        net.plan.domain = Some(DomainPlan { ports, untagged: vec![None] });
+        let mut ports = IdVec::for_each_of(&net.plan.ports, DomainPort::NEUTRAL);
+        ports[net.port("s->t")].remaps[3] = 2;
+        ports[net.port("t->s")].remaps[2] = 4;
+        net.plan.domain = Some(DomainPlan { ports, untagged: IdVec::from(vec![None]) });
         assert_eq!(carried(&net), [[1 << 3, 1 << 3, 1 << 2], [1 << 4, 1 << 2, 1 << 2]]);
     }
 }

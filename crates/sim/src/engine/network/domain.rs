@@ -6,7 +6,7 @@
 
 use super::Network;
 use crate::frame::{Frame, flag};
-use crate::ids::{FlowId, Id, IdVec, LimiterId, PortId};
+use crate::ids::{FlowId, IdVec, LimiterId, NodeId, PortId};
 use crate::plan::{DomainPlan, DomainPort, Plan};
 use crate::port::FarEnd;
 
@@ -19,8 +19,7 @@ pub(super) struct Domain {
 
 impl Domain {
     pub(super) fn new(plan: &DomainPlan) -> Domain {
-        let untagged = plan.untagged.iter().map(|limiter| limiter.map(LimiterId::new));
-        Domain { ports: plan.ports.iter().copied().collect(), untagged: untagged.collect() }
+        Domain { ports: plan.ports.clone(), untagged: plan.untagged.clone() }
     }
 
     /// The limiter that hears a message about `sampled`, a frame of `flow`. With a CN-TAG it is `own`, the limiter that
@@ -77,13 +76,14 @@ impl Network {
 }
 
 /// Whether a node forwards nothing.
-fn is_sink(plan: &Plan, node: u32) -> bool {
-    !plan.all_paths().any(|(_, path)| path[1..].iter().any(|port| plan.ports[*port as usize].from == node))
+fn is_sink(plan: &Plan, node: NodeId) -> bool {
+    !plan.all_paths().any(|(_, path)| path[1..].iter().any(|port| plan.ports[*port].from == node))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::Id;
     use crate::net::{Net, greedy};
     use qcnlab_units::{BitRate, Span};
 
@@ -93,9 +93,9 @@ mod tests {
         net.link("a", "s", BitRate::gbps(10), Span::from_us(1));
         net.link("s", "b", BitRate::gbps(10), Span::from_us(1));
         net.flow("a", "b", 3, greedy());
-        let mut ports = vec![DomainPort::NEUTRAL; net.plan.ports.len()];
-        ports[net.port(port) as usize] = rules;
-        net.plan.domain = Some(DomainPlan { ports, untagged: vec![Some(0)] });
+        let mut ports = IdVec::for_each_of(&net.plan.ports, DomainPort::NEUTRAL);
+        ports[net.port(port)] = rules;
+        net.plan.domain = Some(DomainPlan { ports, untagged: IdVec::from(vec![Some(LimiterId::new(0))]) });
         super::super::build::network(&net.plan).0.remaps
     }
 

@@ -41,7 +41,8 @@ mod ignored_departures;
 
 use crate::frame::{Frame, flag};
 use crate::ids::{
-    AdapterId, FlowId, IdVec, InputId, LimiterId, NodeId, PathId, PortCpId, PortId, QueuesId, SharedBufferId,
+    AdapterId, FlowId, IdVec, InputId, InputPlace, LimiterId, NodeId, PathId, PortCpId, PortId, QueuesId,
+    SharedBufferId,
 };
 use crate::input_buffer::InputBuffer;
 use crate::packets::Packets;
@@ -267,18 +268,15 @@ impl Network {
     pub(super) fn counted_from(&self, output: PortId, input: InputId, classes: u8) -> Option<u64> {
         let queues = &self.queues[self.ports[output].queues_in_use()?];
         let counted = queues.counts_inputs && (classes == u8::MAX || !self.remaps);
-        counted.then(|| queues.octets_from(self.inputs[input].position, classes))
+        counted.then(|| queues.octets_from(self.inputs[input].place, classes))
     }
 
-    /// Octets queued at `output` that input buffers of its node hold, by the position of the input; as many as occur.
-    pub(super) fn recount_by_input(&self, output: PortId) -> Vec<u64> {
-        let mut octets = Vec::new();
+    /// Octets queued at `output` that input buffers of its node hold, by the place of the input; as many as occur.
+    pub(super) fn recount_by_input(&self, output: PortId) -> IdVec<InputPlace, u64> {
+        let mut octets = IdVec::new();
         for frame in self.queued(output).filter(|frame| frame.is(flag::BUFFERED)) {
-            let position = self.inputs[self.routes.input_of(frame)].position as usize;
-            if octets.len() <= position {
-                octets.resize(position + 1, 0);
-            }
-            octets[position] += frame.octets();
+            let place = self.inputs[self.routes.input_of(frame)].place;
+            *octets.get_or_grow(place) += frame.octets();
         }
         octets
     }

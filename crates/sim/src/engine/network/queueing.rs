@@ -333,7 +333,7 @@ impl Network {
             of_port.of_class_mut(frame.class()).dropped_frames += 1;
             return false;
         }
-        let input = of_port.counts(&frame).then(|| inputs[routes.input_of(&frame)].position);
+        let input = of_port.counts(&frame).then(|| inputs[routes.input_of(&frame)].place);
         of_port.enqueue(frame, input);
         if of_port.is_idle() {
             self.start_transmission(now, queues, schedule);

@@ -4,7 +4,7 @@ use super::{Network, PortCp};
 use crate::engine::effects::Effect;
 use crate::engine::effects::NetworkTotals;
 use crate::frame::{Frame, flag};
-use crate::ids::{Id, PortId, QueuesId};
+use crate::ids::{IdVec, PortId, QueuesId};
 use crate::plan::PauseScope;
 use crate::trace::PointTally;
 use crate::trace::PortState;
@@ -14,8 +14,8 @@ use qcnlab_units::{Bytes, Instant, Span};
 use crate::path::Path;
 
 impl Network {
-    /// Each port at `now`, by number; nothing is changed for that.
-    pub(in crate::engine) fn port_states(&self, now: Instant) -> Vec<PortState> {
+    /// Each port at `now`; nothing is changed for that.
+    pub(in crate::engine) fn port_states(&self, now: Instant) -> IdVec<PortId, PortState> {
         self.ports.ids().map(|id| self.port_state(id, now)).collect()
     }
 
@@ -109,12 +109,6 @@ impl Network {
                 (port.count.accepted_frames, port.count.dropped_frames, held)
             }
         };
-        PointTally {
-            port: cp.port.number(),
-            class: cp.class,
-            transmitted: accepted - held as u64,
-            discarded,
-            sent: cp.sent,
-        }
+        PointTally { port: cp.port, class: cp.class, transmitted: accepted - held as u64, discarded, sent: cp.sent }
     }
 }

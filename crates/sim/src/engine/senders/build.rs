@@ -20,20 +20,20 @@ pub(in crate::engine) fn senders(plan: &Plan, materials: Materials) -> Senders {
     let mut flows = IdVec::new();
     flows.reserve(plan.flows.len());
     let mut limiters = RateLimiters::with_room(plan.flows.len());
-    let mut later = vec![false; plan.flows.len()];
-    plan.reroutes.iter().for_each(|each| later[each.flow as usize] |= each.paths.len() > 1);
-    let mut waits = vec![false; plan.flows.len()];
-    plan.dependencies.iter().for_each(|each| waits[each.flow as usize] = true);
+    let mut later = IdVec::for_each_of(&plan.flows, false);
+    plan.reroutes.iter().for_each(|each| later[each.flow] |= each.paths.len() > 1);
+    let mut waits = IdVec::for_each_of(&plan.flows, false);
+    plan.dependencies.iter().for_each(|each| waits[each.flow] = true);
     for (((flow, later), waits), short_lived) in plan.flows.iter().zip(later).zip(waits).zip(short_lived) {
         let id = flows.next_id();
-        if flow.limiter as usize == limiters.len() {
+        if flow.limiter == limiters.next_id() {
             if short_lived {
                 limiters.push_planned(id);
             } else {
                 limiters.push(materials.limiter(flow, id));
             }
         }
-        assert!((flow.limiter as usize) < limiters.len(), "limiters are numbered from 0 without gaps");
+        assert!(flow.limiter < limiters.next_id(), "limiters are numbered from 0 without gaps");
         let begins = if waits { Instant::NEVER } else { materials.start(flow) };
         let source = if short_lived { Source::Planned } else { Source::new(flow, begins) };
         let several = later || flow.paths.len() > 1;
@@ -68,20 +68,20 @@ fn short_lived(plan: &Plan, materials: &Materials) -> Vec<bool> {
         && !matches!(plan.scheme, Config::Foreign(_))
         && told().is_some_and(|told| !told.sends_probes && !told.events.contains(EventKind::Pause));
     let mut sharing: IdVec<LimiterId, u32> = plan.flows.iter().map(|_| 0).collect();
-    plan.flows.iter().for_each(|flow| sharing[LimiterId::new(flow.limiter)] += 1);
-    plan.flows.iter().map(|flow| all && of(flow) && sharing[LimiterId::new(flow.limiter)] == 1).collect()
+    plan.flows.iter().for_each(|flow| sharing[flow.limiter] += 1);
+    plan.flows.iter().map(|flow| all && of(flow) && sharing[flow.limiter] == 1).collect()
 }
 
 fn replay(each: &ReplayPlan) -> Replay {
-    let flows = each.flows.iter().copied().map(FlowId::new).collect();
+    let flows = each.flows.clone();
     Replay::new(flows, each.stop, &*each.source)
 }
 
 fn generator(plan: &Plan, each: &GeneratorPlan) -> Generator {
     let mut dice = Dice::new(plan.seed, plan.replication, &each.name, Purpose::Traffic);
     let start = each.start + each.start_jitter.scaled_rounded_down(dice.uniform(0.0, 1.0));
-    let frame = plan.flows[each.flows[0] as usize].frame;
-    let flows = each.flows.iter().copied().map(FlowId::new).collect();
+    let frame = plan.flows[each.flows[0]].frame;
+    let flows = each.flows.clone();
     Generator::new(flows, each.process, frame, start, each.stop, dice)
 }
 

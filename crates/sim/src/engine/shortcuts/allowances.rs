@@ -42,7 +42,7 @@ impl Network {
                 let input = &mut self.inputs[self.routes.input_of(frame)];
                 input.count(class, size);
                 if let Some(shared) = input.shared {
-                    self.shared_buffers[shared].count(input.position, input.group(class).0, size);
+                    self.shared_buffers[shared].count(input.place, input.group(class).0, size);
                 }
             }
         }
@@ -114,7 +114,7 @@ impl Network {
 mod tests {
     use super::*;
     use crate::engine::Engine;
-    use crate::ids::{Id, InputId, PortId};
+    use crate::ids::{Id, InputId};
     use crate::net::{Net, greedy};
     use crate::plan::{PausePlan, PauseRule, PauseScope};
     use crate::shared_buffer::{SharedBufferPlan, SharedInputPlan};
@@ -131,7 +131,7 @@ mod tests {
         net.flow("a", "c", 0, greedy());
         net.flow("b", "c", 0, greedy());
         let inputs = ["a->s", "b->s", "c->s"].map(|name| net.port(name));
-        let switch = net.node("s") as usize;
+        let switch = net.node("s");
         let rule = PauseRule::Dynamic { quanta: None };
         net.plan.nodes[switch].pause = Some(PausePlan { scope: PauseScope::Link, rule, reaction: Span::ZERO });
         net.plan.nodes[switch].shared_buffer = Some(SharedBufferPlan {
@@ -145,7 +145,7 @@ mod tests {
             queues: Vec::new(),
         });
         let engine = Engine::new(&net.plan);
-        assert_eq!(inputs.map(|port| engine.network.port(PortId::new(port)).allowance()), [300_000; 3]);
+        assert_eq!(inputs.map(|port| engine.network.port(port).allowance()), [300_000; 3]);
         let input = &engine.network.inputs[InputId::new(0)];
         assert_eq!([74_999, 75_000].map(|allowance| input.is_ample(allowance)), [false, true]);
     }
@@ -159,11 +159,11 @@ mod tests {
             net.link(host, "s", BitRate::gbps(10), Span::from_us(1));
         }
         for host in ["a", "b"] {
-            let flow = net.flow(host, "c", 0, greedy()) as usize;
+            let flow = net.flow(host, "c", 0, greedy());
             net.plan.flows[flow].stop = Instant::ZERO + Span::from_us(200);
         }
         net.pause("s", 200_000, 30_000, 20_000);
-        let switch = NodeId::new(net.node("s"));
+        let switch = net.node("s");
         let mut engine = Engine::new(&net.plan);
         let counting = [0, 900, 1100].map(|us| {
             engine.advance(Instant::ZERO + Span::from_us(us), &mut |_| ()).unwrap();

@@ -12,7 +12,7 @@
 
 use super::{Counting, Network};
 use crate::engine::schedule::{Event, Schedule};
-use crate::ids::{Id, NodeId, PortCpId, PortId, QueuesId};
+use crate::ids::{PortCpId, PortId, QueuesId};
 use crate::plan::{Events, Plan};
 use crate::port::{Departures, FarEnd, Fifo};
 use crate::priority_queues::Transmitting;
@@ -29,7 +29,7 @@ impl Network {
         for (id, planned) in network.ports.ids().zip(&plan.ports) {
             let Some(queues) = network.ports[id].queues_in_use() else { continue };
             let [queue] = &network.queues[queues].queues[..] else { continue };
-            let from = &plan.nodes[planned.from as usize];
+            let from = &plan.nodes[planned.from];
             let by_holding = from.pauses_by_holding();
             let shown = queue.cp.filter(|cp| network.cps[*cp].observes_departures());
             if network.queues[queues].always || (!by_holding && from.counts()) {
@@ -38,7 +38,7 @@ impl Network {
             let departures = shown.map_or(Departures::Unobserved, Departures::Shown);
             let arrivals = queue.cp.filter(|cp| network.cps[*cp].sees_arrivals).unwrap_or(PortCpId::MAX);
             network.ports[id].use_fifo(Fifo { cp: queue.cp, arrivals, departures, queues: Some(queues) });
-            let node = &mut network.nodes[NodeId::new(planned.from)];
+            let node = &mut network.nodes[planned.from];
             node.computing.push(id);
             if by_holding {
                 node.counting = Counting::ByAllowance;
@@ -61,7 +61,7 @@ impl Network {
             schedule.set(Event::TransmissionEnd(queues_id), Instant::from_ps(ends));
         }
         port.move_waiting(|frame| {
-            let input = queues.counts(&frame).then(|| inputs[routes.input_of(&frame)].position);
+            let input = queues.counts(&frame).then(|| inputs[routes.input_of(&frame)].place);
             queues.enqueue(frame, input);
             queues.transmissions_due += 1;
         });

@@ -9,19 +9,19 @@
 use super::super::network::Network;
 use super::super::recording::Recording;
 use super::PortUse;
-use crate::ids::{Id, PortId};
+use crate::ids::{IdVec, PortId};
 use crate::plan::{Events, Plan};
 use qcnlab_units::Instant;
 
 /// Finds the sinks that only count; `answers` says whether destinations answer data.
-pub(in crate::engine) fn choose(plan: &Plan, uses: &[PortUse], answers: bool, network: &mut Network) {
+pub(in crate::engine) fn choose(plan: &Plan, uses: &IdVec<PortId, PortUse>, answers: bool, network: &mut Network) {
     // A run that drains must know at once that a flow has finished.
     if plan.events == Events::Everywhere || plan.drains || answers {
         return;
     }
-    for (port, used) in (0..).zip(uses) {
+    for (port, used) in uses.enumerate() {
         if used.only_last && !used.by_others {
-            network.only_count_behind(PortId::new(port));
+            network.only_count_behind(port);
         }
     }
 }

@@ -10,7 +10,7 @@ pub(super) mod on_demand;
 pub(super) mod own_links;
 
 use super::network::Network;
-use crate::ids::{Id, PortId};
+use crate::ids::{FlowId, IdVec, PortId};
 use crate::plan::{Feedback, Plan};
 use std::collections::HashMap;
 
@@ -26,28 +26,28 @@ pub(super) struct PortUse {
     pub(super) by_others: bool,
 }
 
-pub(super) fn uses(plan: &Plan) -> Vec<PortUse> {
-    let mut uses = vec![PortUse { only_last: true, ..PortUse::default() }; plan.ports.len()];
+pub(super) fn uses(plan: &Plan) -> IdVec<PortId, PortUse> {
+    let mut uses = IdVec::for_each_of(&plan.ports, PortUse { only_last: true, ..PortUse::default() });
     let signals = plan.signal_class() != 0;
     let probes = plan.feedback != Feedback::Ideal && plan.sends_probes();
-    let mut later: HashMap<u32, Vec<u32>> = HashMap::new();
+    let mut later: HashMap<FlowId, Vec<PortId>> = HashMap::new();
     for each in &plan.reroutes {
         later.entry(each.flow).or_default().extend(each.paths.iter().flatten());
     }
-    for (flow, number) in plan.flows.iter().zip(0u32..) {
+    for (number, flow) in plan.flows.enumerate() {
         let acknowledged = flow.traffic.acknowledged();
         let others = later.get(&number).into_iter().flatten();
-        let mut ports: Vec<u32> = flow.paths.iter().flatten().chain(others).copied().collect();
+        let mut ports: Vec<PortId> = flow.paths.iter().flatten().chain(others).copied().collect();
         ports.sort_unstable();
         ports.dedup();
         let last = flow.paths[0][flow.paths[0].len() - 1];
         for number in ports {
-            let used = &mut uses[number as usize];
+            let used = &mut uses[number];
             used.flows += 1;
             used.only_last &= number == last && !acknowledged;
             used.by_others |= probes;
-            if let Some(peer) = plan.ports[number as usize].peer.filter(|_| signals || acknowledged) {
-                uses[peer as usize].by_others = true;
+            if let Some(peer) = plan.ports[number].peer.filter(|_| signals || acknowledged) {
+                uses[peer].by_others = true;
             }
         }
     }
@@ -59,12 +59,12 @@ pub(super) fn uses(plan: &Plan) -> Vec<PortUse> {
 }
 
 /// Whether one flow alone has a link to itself, and nothing watches, limits or counts the queue of its port.
-fn has_own_link(plan: &Plan, uses: &[PortUse], network: &Network, id: PortId) -> bool {
-    let planned = &plan.ports[id.number() as usize];
-    let used = &uses[id.number() as usize];
+fn has_own_link(plan: &Plan, uses: &IdVec<PortId, PortUse>, network: &Network, id: PortId) -> bool {
+    let planned = &plan.ports[id];
+    let used = &uses[id];
     used.flows == 1
         && !used.by_others
         && planned.capacity.is_none()
         && !network.has_cp(id)
-        && !plan.nodes[planned.from as usize].counts()
+        && !plan.nodes[planned.from].counts()
 }

@@ -13,18 +13,23 @@ use super::super::schedule::{Event, Schedule};
 use super::super::senders::{Outlet, Senders};
 use super::{PortUse, has_own_link};
 use crate::frame::Frame;
-use crate::ids::{FlowId, Id, LimiterId, PortId};
+use crate::ids::{FlowId, IdVec, LimiterId, PortId};
 use crate::plan::{Events, Plan};
 use qcnlab_units::Instant;
 
 /// Finds the flows whose frames are sent on demand.
-pub(in crate::engine) fn choose(plan: &Plan, uses: &[PortUse], network: &mut Network, senders: &mut Senders) {
+pub(in crate::engine) fn choose(
+    plan: &Plan,
+    uses: &IdVec<PortId, PortUse>,
+    network: &mut Network,
+    senders: &mut Senders,
+) {
     if plan.events == Events::Everywhere {
         return;
     }
     for (flow, own_limiter) in senders.flows().zip(senders.have_own_limiters()) {
         let id = senders.port(flow);
-        let recorded = plan.ports[id.number() as usize].recorded;
+        let recorded = plan.ports[id].recorded;
         if own_limiter && !recorded && has_own_link(plan, uses, network, id) && senders.may_send_on_demand(flow) {
             senders.send_on_demand(flow);
             network.carry_on_demand(id, flow);

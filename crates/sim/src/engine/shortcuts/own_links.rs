@@ -9,10 +9,11 @@
 use super::super::network::Network;
 use super::super::senders::{Outlet, Senders};
 use super::{PortUse, has_own_link};
+use crate::ids::{IdVec, PortId};
 use crate::plan::{Events, Plan};
 
 /// Finds the flows that have a link that can be paused to themselves, of those whose frames are not sent on demand.
-pub(in crate::engine) fn choose(plan: &Plan, uses: &[PortUse], network: &mut Network, senders: &Senders) {
+pub(in crate::engine) fn choose(plan: &Plan, uses: &IdVec<PortId, PortUse>, network: &mut Network, senders: &Senders) {
     if plan.events == Events::Everywhere {
         return;
     }

@@ -8,7 +8,7 @@ fn two_messages() -> Net {
     let mut net = star(&["a", "b", "c"]);
     for (host, us) in [("a", 0), ("b", 500)] {
         let config = testing::queue_pair(QpRecovery::GoBackN).into();
-        let flow = net.flow(host, "c", 0, Traffic::Roce { config, total: Some(Bytes::new(50_000)) }) as usize;
+        let flow = net.flow(host, "c", 0, Traffic::Roce { config, total: Some(Bytes::new(50_000)) });
         net.plan.flows[flow].frame = Bytes::new(1048);
         net.plan.flows[flow].start = Instant::ZERO + Span::from_us(us);
     }
@@ -41,10 +41,10 @@ fn what_somebody_may_ask_for_stays() {
         [live(&net, 0), live(&net, 600)]
     };
     assert_eq!(at_rest(|net| net.plan.record.rates_every = Span::from_us(50)), [(2, 2); 2]);
-    assert_eq!(at_rest(|net| net.plan.flows[1].limiter = 0), [(2, 1); 2]);
+    assert_eq!(at_rest(|net| net.plan.flows[FlowId::new(1)].limiter = LimiterId::new(0)), [(2, 1); 2]);
     let endless = |net: &mut Net| {
         let config = testing::queue_pair(QpRecovery::GoBackN).into();
-        net.plan.flows[1].traffic = Traffic::Roce { config, total: None };
+        net.plan.flows[FlowId::new(1)].traffic = Traffic::Roce { config, total: None };
     };
     assert_eq!(at_rest(endless), [(1, 1); 2]);
 }
@@ -68,5 +68,5 @@ fn a_limiter_waits_for_the_signals_on_their_way_to_it() {
     assert_eq!(live(&net, 19_000), (0, c));
     let done = net.run();
     assert!(done.counters.messages_heard > 0);
-    assert!(done.limiters[..2].iter().all(|limiter| limiter.created == 1 && !limiter.limits), "{:?}", done.limiters);
+    assert!(done.limiters.iter().take(2).all(|limiter| limiter.created == 1 && !limiter.limits), "{:?}", done.limiters);
 }

@@ -18,7 +18,7 @@ fn advanced(net: &Net, until: Instant) -> Engine {
 }
 
 fn port_id(net: &Net, name: &str) -> PortId {
-    PortId::new(net.port(name))
+    net.port(name)
 }
 
 fn input_id(engine: &Engine, net: &Net, name: &str) -> InputId {
@@ -99,7 +99,7 @@ fn a_port_returns_at_the_end_of_its_pause() {
     engine.advance(goes_on, &mut |_| ()).unwrap();
     assert!(is_fifo_now(&engine, port));
     engine.advance(Instant::ZERO + Span::from_ns(64_200), &mut |_| ()).unwrap();
-    assert_eq!(engine.so_far().port_states()[port.number() as usize].sent, Bytes::new(1500));
+    assert_eq!(engine.so_far().port_states()[port].sent, Bytes::new(1500));
 }
 
 /// Class 3 from a is class 2 in the switch, and goes before class 1 from b, which starts 0.6 us later. At 20 us 15 frames of
@@ -109,12 +109,13 @@ fn what_an_output_holds_of_an_input_is_counted_in_the_classes_of_the_link() {
     let mut net = star(&["a", "b", "c"]);
     net.flow("a", "c", 3, greedy());
     let late = net.flow("b", "c", 1, greedy());
-    net.plan.flows[late as usize].start = Instant::ZERO + Span::from_ns(600);
+    net.plan.flows[late].start = Instant::ZERO + Span::from_ns(600);
     port(&mut net, "s->c").rate = BitRate::gbps(1);
     net.pause("s", 2_000_000, 1_000_000, 500_000);
-    let mut ports = vec![DomainPort::NEUTRAL; net.plan.ports.len()];
-    ports[net.port("a->s") as usize].remaps = [0, 1, 2, 2, 4, 5, 6, 7];
-    net.plan.domain = Some(DomainPlan { ports, untagged: vec![Some(0), Some(1)] });
+    let mut ports = IdVec::for_each_of(&net.plan.ports, DomainPort::NEUTRAL);
+    ports[net.port("a->s")].remaps = [0, 1, 2, 2, 4, 5, 6, 7];
+    net.plan.domain =
+        Some(DomainPlan { ports, untagged: [0, 1].map(|limiter| Some(LimiterId::new(limiter))).into_iter().collect() });
     let engine = advanced(&net, us(20));
     let (output, a, b) = (port_id(&net, "s->c"), input_id(&engine, &net, "a->s"), input_id(&engine, &net, "b->s"));
     for (input, classes, octets) in [
@@ -128,7 +129,7 @@ fn what_an_output_holds_of_an_input_is_counted_in_the_classes_of_the_link() {
         assert_eq!(engine.network.queued_from(output, input, classes), octets, "{input:?} {classes:#b}");
         assert_eq!(engine.network.recount_queued_from(output, input, classes), octets, "{input:?} {classes:#b}");
     }
-    assert_eq!(engine.network.recount_by_input(output), [14 * 1500, 15 * 1500]);
+    assert_eq!(Vec::from(engine.network.recount_by_input(output)), [14 * 1500, 15 * 1500]);
     assert_eq!(engine.network.counted_from(output, b, u8::MAX), Some(15 * 1500));
     assert_eq!(engine.network.counted_from(output, b, 1 << 1), None, "classes of the link are not those of the queues");
 }
@@ -173,8 +174,8 @@ fn each_input_has_an_equal_part_of_what_a_shared_buffer_takes_uncounted() {
     let rule = PauseRule::Dynamic { quanta: Some(u16::MAX) };
     node(&mut net, "s").pause = Some(PausePlan { scope: PauseScope::Link, rule, reaction: Span::ZERO });
     let engine = Engine::new(&net.plan);
-    assert_eq!(inputs.map(|port| engine.network.port(PortId::new(port)).allowance()), [3333; 3]);
-    assert_eq!(engine.network.shared_room(NodeId::new(net.node("s"))), 9999);
+    assert_eq!(inputs.map(|port| engine.network.port(port).allowance()), [3333; 3]);
+    assert_eq!(engine.network.shared_room(net.node("s")), 9999);
 }
 
 /// 100 Mb/s are a frame each 120 us, the first at 0. A link that changes at 5 us has nothing to release then: what is next is
@@ -182,7 +183,7 @@ fn each_input_has_an_equal_part_of_what_a_shared_buffer_takes_uncounted() {
 #[test]
 fn a_link_that_changes_releases_nothing_where_no_frame_waits() {
     let mut net = one_to_one();
-    net.plan.flows[0].traffic = Traffic::Constant { rate: BitRate::mbps(100) };
+    net.plan.flows[FlowId::new(0)].traffic = Traffic::Constant { rate: BitRate::mbps(100) };
     net.plan.record.queue_every = Span::ZERO;
     port(&mut net, "a->s").recorded = true;
     let mut engine = advanced(&net, us(5));
@@ -220,7 +221,7 @@ fn a_watchdog_that_looks_at_the_end_of_a_pause_finds_none() {
 fn a_watchdog_finds_nothing_about_an_empty_queue() {
     let mut net = star(&["a", "c"]);
     net.flow("a", "c", 3, greedy());
-    net.plan.flows[0].start = us(900);
+    net.plan.flows[FlowId::new(0)].start = us(900);
     let [detect, restore, poll] = [300, 300, 100].map(Span::from_us);
     node(&mut net, "s").watchdog = Some(WatchdogPlan { detect, restore, poll, action: WatchdogAction::Drop });
     let mut engine = advanced(&net, us(10));
@@ -238,7 +239,7 @@ fn a_watchdog_finds_nothing_about_an_empty_queue() {
 fn a_node_counts_the_groups_that_it_pauses() {
     let net = slow_output();
     let mut engine = advanced(&net, us(10));
-    let s = NodeId::new(net.node("s"));
+    let s = net.node("s");
     let [a, c] = ["a->s", "c->s"].map(|name| input_id(&engine, &net, name));
     let paused = |engine: &Engine| engine.network.stopped_groups(s);
     for (input, count) in [(a, 1), (a, 1), (c, 2)] {
