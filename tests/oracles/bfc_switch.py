@@ -54,15 +54,28 @@ class StoppedPair(QueuePair):
 
 
 class MessageLink(Link):
-    """A link on which messages overtake what waits."""
+    """A link on which messages overtake what waits; one that is still to go is replaced."""
+
+    pending: Message | None = None
 
     def tell(self, message: Message) -> None:
+        self.pending = message
         if not self.queue:
-            self.send(message)
-            return
-        first, *rest = self.queue
-        acknowledgements = [packet for packet in rest if not isinstance(packet, Message)]
-        self.queue = deque([first, message, *acknowledgements])
+            self.world.at(self.world.now, self.start, World.END)
+
+    def start(self) -> None:
+        if self.pending is not None and not self.queue:
+            self.queue.append(self.pending)
+            self.octets += self.pending.octets
+            self.pending = None
+            self.begin()
+
+    def end(self) -> None:
+        if self.pending is not None:
+            self.queue.insert(1, self.pending)
+            self.octets += self.pending.octets
+            self.pending = None
+        super().end()
 
 
 @dataclass

@@ -37,6 +37,7 @@ OWN_CHANGES = {
     "theta_powertcp": ("traffic.transport=roce", "topology.buffer=500 KB"),
     "nscc": ("traffic.transport=roce", "topology.buffer=500 KB"),
     "rccc": ("traffic.transport=roce", "topology.buffer=500 KB"),
+    "bfc": ("traffic.transport=roce", "topology.buffer=500 KB"),
     "hpcc_pint": ("traffic.transport=roce", "topology.buffer=500 KB", "scheme.cp.mean_over=40 us"),
     "e2cm": ("feedback.kind=frames",),
 }

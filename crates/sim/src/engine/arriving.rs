@@ -151,7 +151,13 @@ impl Engine {
             self.hosts().send_on_demand(now, flow);
         }
         if let Some(queue) = frame.queue {
-            return self.stop_queue(now, port, queue, frame.quanta > 0);
+            let stops = frame.quanta > 0;
+            if let Stopped::Flow(flow) = self.network.take_queue_pause(now, port, queue, stops, &mut self.schedule)
+                && let Some(limiter) = self.senders.tell_stopped(now, flow, stops)
+            {
+                self.rp_changed(now, limiter);
+            }
+            return;
         }
         if !self.network.take_pause(now, port, frame, &mut self.effects) {
             return;
@@ -168,16 +174,6 @@ impl Engine {
         }
         if let Some(flow) = self.network.after_pause(now, port, &mut self.schedule) {
             self.hosts().link_changed(now, flow);
-        }
-    }
-
-    /// A message stops one queue of a port, or lets it go on.
-    #[cold]
-    fn stop_queue(&mut self, now: Instant, port: PortId, queue: u32, stops: bool) {
-        if let Stopped::Flow(flow) = self.network.take_queue_pause(now, port, queue, stops, &mut self.schedule)
-            && let Some(limiter) = self.senders.tell_stopped(now, flow, stops)
-        {
-            self.rp_changed(now, limiter);
         }
     }
 }

@@ -59,8 +59,8 @@ fn finished(done: &Finished, flow: FlowId) -> u64 {
 }
 
 /// Ten packets into 4 Gb/s. A packet takes 838.4 ns at 10 Gb/s and 2096 at 4. The hop's product is 4 Gb/s * 2 us = 1000
-/// octets, so that each packet is tagged, alone as it may be. The first comes at 1838.4 ns and leaves its queue at once: the
-/// messages to stop and to go on are at the host between the starts of two packets. The second comes at 2676.8 while the
+/// octets, so that each packet is tagged, alone as it may be. The first comes at 1838.4 ns and leaves its queue at once: of
+/// the messages to stop and to go on the latter alone is sent. The second comes at 2676.8 while the
 /// first is sent: the message takes 51.2 ns and 1 us, and is there at 3728. The fifth packet began at 3353.6, the sixth would
 /// have at 4192. The first began on the slow link at 1838.4, and the fifth, the last that waits, does 4 * 2096 later, at
 /// 10 222.4: the host goes on at 11 273.6. The same five packets again, later by that: the tenth ends its transmission at
@@ -72,7 +72,7 @@ fn a_host_stops_while_a_tagged_packet_waits() {
     let flow = message(&mut net, "a", "c", 10);
     watch(&mut net);
     let done = run(&mut net);
-    assert_eq!((finished(&done, flow), done.counters.pause_frames), (26_688_000, 2 * 4));
+    assert_eq!((finished(&done, flow), done.counters.pause_frames), (26_688_000, 2 * 3));
 }
 
 /// As above, and t stands between s and c with the slow link. It stops the queue of s, where two packets then wait: they
@@ -90,8 +90,8 @@ fn a_queue_of_a_switch_stops_before_the_host_does() {
     // ends there at 13 950.4, is at t at 14 950.4, and the seventh right behind it ends at 14 950.4 + 2 * 2096 = 19 142.4. Its
     // acknowledgement crosses three links.
     assert_eq!(finished(&done, flow), 19_142_400 + 1_000_000 + 3 * 1_048_000);
-    // t tells s to stop and to go on for the first, for the second to the fifth, for the sixth and for the seventh.
-    assert_eq!(done.counters.pause_frames, 2 * 4);
+    // t tells s to go on for the first, to stop and to go on for the second to the fifth, and so for the sixth and the seventh.
+    assert_eq!(done.counters.pause_frames, 2 * 3);
 }
 
 /// Two flows of one host, one into 1 Gb/s: the other takes what it would alone, but for the packets of the first that

@@ -15,6 +15,7 @@ mod counting_sinks;
 mod deadlock;
 mod domain;
 mod failures;
+mod flow_turns;
 mod freeing;
 #[cfg(test)]
 mod in_tests;

@@ -102,11 +102,14 @@ impl Network {
             id = self.adapt(id, &mut frame);
             queues = self.ports[id].queues().expect("a port that is chosen by its queue has priority queues");
         }
-        if guarded && self.queues[queues].keeps_apart(frame.class()) {
-            return self.forward_by_flow(now, id, queues, frame, schedule);
-        }
+        let apart = guarded && self.queues[queues].keeps_apart(frame.class());
         let refused = guarded && self.refuses(id, queues, &frame);
-        if refused || !self.enqueue_by_class(now, id, queues, frame, schedule) {
+        let queued = match (refused, apart) {
+            (true, _) => false,
+            (false, true) => self.enqueue_by_flow(now, id, queues, frame, schedule),
+            (false, false) => self.enqueue_by_class(now, id, queues, frame, schedule),
+        };
+        if !queued {
             let cp = self.queues[queues].of_class(frame.class()).cp;
             let shows = cp.is_some_and(|cp| !self.counts_only(cp, &frame, false));
             return Hop::Refused { port: id, frame, shows };
@@ -391,7 +394,7 @@ impl Network {
 
     /// Pauses the link that a frame came in over, or others too, if it found a long output queue and that is the rule.
     #[inline(never)]
-    pub(super) fn check_pause_threshold(
+    fn check_pause_threshold(
         &mut self,
         now: Instant,
         output: PortId,
