@@ -45,7 +45,7 @@ impl BfcPort {
     pub(super) fn new(params: BfcCpParams, ports: u32) -> BfcPort {
         BfcPort {
             hashes: u64::from(params.table) * u64::from(params.queues) * u64::from(ports.max(1)),
-            queues: vec![Assigned::default(); params.queues as usize],
+            queues: (0..params.queues).map(|_| Assigned::default()).collect(),
             params,
             flows: HashMap::new(),
             idle: BinaryHeap::new(),
