@@ -77,9 +77,10 @@ bench-phases: ## print instructions a hop by phase of a frame's way (needs valgr
 	CARGO_PROFILE_RELEASE_DEBUG=line-tables-only cargo build --release --quiet -p qcnlab-lab --example workload --target-dir target/lines
 	@$(PYTHON) benches/phases.py
 
-bench-growth: $(CORE) ## measure how cost grows with size; draws docs/img/growth.svg
+bench-growth: $(CORE) ## measure how cost grows with size, up to 16,000 hosts; draws docs/img/growth.svg
 	cargo build --release --quiet -p qcnlab-lab --example workload
 	@$(BIN)/python benches/growth.py --svg docs/img/growth.svg $(ARGS)
+	@$(BIN)/python benches/fabrics.py
 
 bench-sweeps: $(CORE) $(VENV)/.tools ## measure what a sweep costs here, on Dask and Ray, and with 10,000 and 10^6 runs; draws docs/img/sweep-cost.svg
 	@$(BIN)/python benches/sweeps.py --svg docs/img/sweep-cost.svg $(ARGS)

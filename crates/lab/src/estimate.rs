@@ -55,8 +55,12 @@ const RUN: u64 = 144 << 10;
 const NODE: u64 = 256;
 /// Octets of a port, with its name and empty queues.
 const PORT: u64 = 768;
+/// What it takes on top where links are paused: queues by class, and counts of what arrived.
+const PAUSED_PORT: u64 = 2480;
 /// Octets of a flow while its run goes on, and those that stay after it.
-const FLOW: u64 = 1408;
+const FLOW: u64 = 1152;
+/// Octets of a message that has its queue pair and its limiter only while it lasts, beyond those that stay after the run.
+const MESSAGE: u64 = 128;
 const FLOW_KEPT: u64 = 512;
 /// What a TCP connection takes on top.
 const CONNECTION: u64 = 1536;
@@ -165,14 +169,15 @@ impl Estimate {
 
     /// What a run takes while it goes on, without its rows.
     fn running(scenario: &Scenario) -> Estimate {
-        let Counts { nodes, ports, flows, connections, hops, frames, .. } = scenario.counts;
+        let Counts { nodes, ports, flows, short_lived, connections, hops, frames, .. } = scenario.counts;
         let record = &scenario.record;
         let bins = scenario.duration.ps() / record.throughput_bin.ps().max(1);
+        let pausing = if scenario.counts.pauses { ports * PAUSED_PORT } else { 0 };
         let unread = if record.tables { 0 } else { flows.saturating_mul(bins.min(UNREAD_BINS)) };
         Estimate::default()
             .with(Part::Bins, unread.saturating_mul(UNREAD_BIN_ROW))
-            .with(Part::Network, RUN + nodes * NODE + ports * PORT)
-            .with(Part::Flows, flows * FLOW + connections * CONNECTION + hops * HOP)
+            .with(Part::Network, RUN + nodes * NODE + ports * PORT + pausing)
+            .with(Part::Flows, (flows - short_lived) * FLOW + short_lived * MESSAGE + connections * CONNECTION + hops * HOP)
             .with(Part::Frames, frames.saturating_mul(FRAME))
     }
 

@@ -56,6 +56,46 @@ fn mesh_text(hosts: u32, traffic: &str) -> String {
     )
 }
 
+/// Messages over RoCE with DCQCN and PFC for a millisecond, in a network with shared buffers.
+fn messages(topology: &str, load: &str, size: &str) -> Scenario {
+    let text = format!(
+        r#"
+        title = "messages"
+        duration = "1 ms"
+        [topology]
+        {topology}
+        rate = "100 Gb/s"
+        delay = "1 us"
+        [[shared_buffer]]
+        kind = "hpcc_simulator"
+        size = "32 MiB"
+        [[pause]]
+        kind = "priority"
+        priorities = "3"
+        rule = "dynamic"
+        [[traffic]]
+        arrivals = "flows"
+        transport = "roce"
+        from = "host*"
+        to = "host*"
+        sizes = "{size}"
+        load = {load}
+        frame = "1048 B"
+        headers = "48 B"
+        ack_frame = "60 B"
+        cn_tag = false
+        priority = 3
+        [scheme]
+        name = "dcqcn"
+        preset = "HPCC_SIMULATOR"
+        [record]
+        tables = false
+        throughput_bin = "1 ms"
+        "#
+    );
+    Scenario::parse(&text, "messages").unwrap()
+}
+
 /// Eight flows of 30 GB, all begun: 20 million frames each, of which a host holds those that its link is ready for.
 fn listed() -> Scenario {
     let rows: String = (1..=8).map(|host| format!("host{host},host{},30 GB,0 us\n", host % 8 + 1)).collect();
@@ -117,6 +157,27 @@ fn the_estimate_is_near() {
         let taken = peak(scenario);
         let factor = estimate / taken;
         assert!((0.8..2.5).contains(&factor), "{what}: {estimate} estimated, {taken} taken, {factor:.2}");
+    }
+}
+
+/// Within a fifth for messages over fabrics that pause: few of them in a large one, many in a small one.
+#[test]
+fn the_estimate_foresees_fabrics_of_roce_with_dcqcn_and_pfc() {
+    let _alone = alone();
+    let fat_tree = |k| format!("kind = \"fat_tree\"\nk = {k}");
+    let leaf_spine = "kind = \"leaf_spine\"\nleaves = 4\nspines = 2\nhosts = 16".to_owned();
+    let cases = [
+        (fat_tree(8), "0.001", "64 KB"),
+        (fat_tree(8), "0.02", "64 KB"),
+        (fat_tree(16), "0.02", "64 KB"),
+        (leaf_spine, "0.1", "2 KB"),
+    ];
+    for (topology, load, size) in cases {
+        let scenario = messages(&topology, load, size);
+        let estimate = Estimate::of(std::slice::from_ref(&scenario), &ONCE).total() as f64;
+        let taken = peak(scenario);
+        let factor = estimate / taken;
+        assert!((0.8..1.2).contains(&factor), "{topology}: {estimate} estimated, {taken} taken, {factor:.2}");
     }
 }
 

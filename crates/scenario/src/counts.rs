@@ -9,6 +9,8 @@ pub struct Counts {
     pub ports: u64,
     /// Flows.
     pub flows: u64,
+    /// Those of them that are messages over RoCE and take most of their memory only while they last.
+    pub short_lived: u64,
     /// Flows that are TCP connections.
     pub connections: u64,
     /// Links of all paths of all flows.
@@ -19,4 +21,6 @@ pub struct Counts {
     pub recorded: u64,
     /// Messages of congestion points.
     pub messages: u64,
+    /// Whether a node pauses its links.
+    pub pauses: bool,
 }

@@ -19,15 +19,20 @@ impl Counts {
     pub(crate) fn of(scenario: &Scenario, resolved: &ResolvedScenario) -> Counts {
         let paths = || resolved.paths.iter().flatten();
         let connection = |flow: &&super::FlowSpec| scenario.traffic[flow.traffic].connection().is_some();
+        let goes = !scenario.record.tables && resolved.domain.is_none();
+        let is_message =
+            |flow: &&super::FlowSpec| flow.size.is_some() && scenario.traffic[flow.traffic].queue_pair().is_some();
         let mut counts = Counts {
             nodes: resolved.network.nodes.len() as u64,
             flows: resolved.flows.len() as u64,
+            short_lived: if goes { resolved.flows.iter().filter(is_message).count() as u64 } else { 0 },
             connections: resolved.flows.iter().filter(connection).count() as u64,
             hops: paths().map(|path| path.len() as u64).sum(),
             recorded: resolved.recorded.iter().filter(|recorded| **recorded).count() as u64,
             ..Counts::default()
         };
         let pauses = resolved.pauses.iter().any(Option::is_some);
+        counts.pauses = pauses;
         let both_ways = scenario.feedback != Feedback::Ideal || pauses || counts.connections > 0;
         let mut first = resolved.network.by_port(false);
         resolved.paths.iter().flatten().for_each(|path| first[path[0]] = true);

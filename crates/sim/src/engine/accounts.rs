@@ -97,7 +97,9 @@ impl Accounts<'_> {
     /// A limiter may have nothing to do any more.
     #[inline(always)]
     pub(super) fn end_limiter(&mut self, limiter: LimiterId) {
-        self.senders.end_limiter(limiter, self.signalling.reach(limiter));
+        if self.senders.end_limiter(limiter, self.signalling.reach(limiter)) {
+            self.signalling.forget(limiter);
+        }
     }
 
     /// A signal about a flow, which travelled in a control frame, has been heard or lost.

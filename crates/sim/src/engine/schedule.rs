@@ -93,6 +93,35 @@ struct First {
     grant: Entity,
 }
 
+impl First {
+    /// The numbers where there are so many components.
+    fn of(sizes: Sizes) -> First {
+        let mut next = sizes.queues as Entity;
+        let mut kind = |count: usize| {
+            let first = next;
+            next += count as Entity;
+            first
+        };
+        First {
+            network_change: kind(1),
+            pause_effect: kind(sizes.queues),
+            signal_arrival: kind(sizes.signalled),
+            rp_wake: kind(sizes.limiters),
+            transport_timer: kind(sizes.connections),
+            arrival: kind(sizes.ports),
+            source_frame: kind(sizes.flows),
+            generator_frame: kind(sizes.generators),
+            release: kind(sizes.limiters),
+            adapter_service: kind(sizes.adapters),
+            pause_refresh: kind(sizes.inputs),
+            deadlock_check: kind(1),
+            queue_sample: kind(1),
+            rate_sample: kind(1),
+            grant: kind(sizes.granting),
+        }
+    }
+}
+
 impl Event {
     /// The place of its kind in the order of one instant.
     const fn kind(self) -> u8 {
@@ -120,40 +149,18 @@ impl Event {
 impl Schedule {
     /// Nothing pending for so many components; within a kind the lower number comes first.
     pub(super) fn new(sizes: Sizes, spacing: Spacing) -> Schedule {
-        let mut next = sizes.queues as Entity;
-        let mut kind = |count: usize| {
-            let first = next;
-            next += count as Entity;
-            first
-        };
-        let first = First {
-            network_change: kind(1),
-            pause_effect: kind(sizes.queues),
-            signal_arrival: kind(sizes.signalled),
-            rp_wake: kind(sizes.limiters),
-            transport_timer: kind(sizes.connections),
-            arrival: kind(sizes.ports),
-            source_frame: kind(sizes.flows),
-            generator_frame: kind(sizes.generators),
-            release: kind(sizes.limiters),
-            adapter_service: kind(sizes.adapters),
-            pause_refresh: kind(sizes.inputs),
-            deadlock_check: kind(1),
-            queue_sample: kind(1),
-            rate_sample: kind(1),
-            grant: kind(sizes.granting),
-        };
-        let wheel = Wheel::new(next as usize).spaced(spacing.apart.ps(), spacing.ahead.ps());
-        Schedule { wheel, first }
+        let first = First::of(sizes);
+        let events = first.grant as usize + sizes.granting;
+        Schedule { wheel: Wheel::new(events).spaced(spacing.apart.ps(), spacing.ahead.ps()), first }
     }
 
     /// As [`new`](Schedule::new), but within a kind the order is drawn, from a key for each component.
     pub(super) fn drawing(sizes: Sizes, spacing: Spacing, key: impl Fn(Event) -> u32) -> Schedule {
-        let mut schedule = Schedule::new(sizes, spacing);
+        let mut schedule = Schedule { wheel: Wheel::new(0), first: First::of(sizes) };
         let entities = 0..schedule.first.grant + sizes.granting as Entity;
         let events = entities.map(|entity| schedule.event(entity));
-        let ties: Vec<Tie> = events.map(|event| Tie::new(event.kind(), key(event))).collect();
-        schedule.wheel = Wheel::drawing(ties).spaced(spacing.apart.ps(), spacing.ahead.ps());
+        let wheel = Wheel::drawing(events.map(|event| Tie::new(event.kind(), key(event))));
+        schedule.wheel = wheel.spaced(spacing.apart.ps(), spacing.ahead.ps());
         schedule
     }
 

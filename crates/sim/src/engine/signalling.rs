@@ -16,8 +16,9 @@ pub(super) struct Signalling {
     feedback: Feedback,
     /// An entry for each flow, or none at all; a message has one while it lasts.
     notification_points: IdVec<FlowId, Option<Box<AnyNp>>>,
-    /// Under ideal feedback signals on their way to each limiter, in order of arrival.
-    in_flight: IdVec<LimiterId, VecDeque<(Instant, Signal)>>,
+    /// Under ideal feedback signals on their way to each limiter, in order of arrival; `None` before the first and when the
+    /// limiter is gone.
+    in_flight: IdVec<LimiterId, Option<Box<VecDeque<(Instant, Signal)>>>>,
     /// What control frames carry, and the entries that are free.
     control_frames: IdVec<ControlFrameId, ControlFrame>,
     free: Vec<ControlFrameId>,
@@ -85,7 +86,7 @@ impl Signalling {
         Signalling {
             feedback: plan.feedback,
             notification_points: lasting.filter(|_| notifies).map(point).collect(),
-            in_flight: (0..heard).map(|_| VecDeque::new()).collect(),
+            in_flight: (0..heard).map(|_| None).collect(),
             control_frames: IdVec::new(),
             free: Vec::new(),
         }
@@ -159,7 +160,12 @@ impl Signalling {
 
     /// Whether signals are on their way to a limiter under ideal feedback.
     pub(super) fn reach(&self, limiter: LimiterId) -> bool {
-        self.in_flight.get(limiter).is_some_and(|signals| !signals.is_empty())
+        self.in_flight.get(limiter).is_some_and(|signals| signals.as_ref().is_some_and(|signals| !signals.is_empty()))
+    }
+
+    /// A limiter is gone, and no signal is on its way to it.
+    pub(super) fn forget(&mut self, limiter: LimiterId) {
+        self.in_flight.get_mut(limiter).map(Option::take);
     }
 
     /// Ideal feedback: has a signal reach its limiter at `at`.
@@ -172,7 +178,7 @@ impl Signalling {
     /// As [`send_ideally`](Signalling::send_ideally), unscheduled: returns the time if it is now the first to come there.
     #[must_use]
     fn deliver_at(&mut self, at: Instant, limiter: LimiterId, signal: Signal) -> Option<Instant> {
-        let in_flight = &mut self.in_flight[limiter];
+        let in_flight = self.in_flight[limiter].get_or_insert_default();
         let position = in_flight.partition_point(|entry| entry.0 <= at);
         in_flight.insert(position, (at, signal));
         (position == 0).then_some(at)
@@ -189,7 +195,7 @@ impl Signalling {
 
     /// As [`hear_ideally`](Signalling::hear_ideally); returns when the next one comes, too, which is not scheduled.
     fn hear(&mut self, limiter: LimiterId) -> Option<(Signal, Option<Instant>)> {
-        let in_flight = &mut self.in_flight[limiter];
+        let in_flight = self.in_flight[limiter].as_mut()?;
         let (_, signal) = in_flight.pop_front()?;
         Some((signal, in_flight.front().map(|(at, _)| *at)))
     }
@@ -198,7 +204,7 @@ impl Signalling {
     pub(super) fn under_way(&self) -> UnderWay {
         let mut free: IdVec<ControlFrameId, bool> = self.control_frames.iter().map(|_| false).collect();
         self.free.iter().for_each(|id| free[*id] = true);
-        let ideally: usize = self.in_flight.iter().map(VecDeque::len).sum();
+        let ideally: usize = self.in_flight.iter().flatten().map(|signals| signals.len()).sum();
         let mut all = UnderWay { signals: ideally as u64, ..UnderWay::default() };
         for (control, _) in self.control_frames.iter().zip(free.iter()).filter(|(_, free)| !**free) {
             match control {
@@ -221,7 +227,7 @@ mod tests {
         Signalling {
             feedback: Feedback::Ideal,
             notification_points: IdVec::new(),
-            in_flight: std::iter::once(VecDeque::new()).collect(),
+            in_flight: std::iter::once(None).collect(),
             control_frames: IdVec::new(),
             free: Vec::new(),
         }

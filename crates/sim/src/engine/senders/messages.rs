@@ -41,16 +41,18 @@ impl Senders {
         Some(sender.limiter)
     }
 
-    /// Lets go of the limiter of a message that is over if nothing will change it any more; `reached` says whether a signal
-    /// is on its way to it.
+    /// Lets go of the limiter of a message that is over if nothing will change it any more, and returns whether it does;
+    /// `reached` says whether a signal is on its way to it.
     #[cold]
-    pub(in crate::engine) fn end_limiter(&mut self, id: LimiterId, reached: bool) {
-        let Some(limiter) = self.limiters.get(id) else { return };
+    pub(in crate::engine) fn end_limiter(&mut self, id: LimiterId, reached: bool) -> bool {
+        let Some(limiter) = self.limiters.get(id) else { return false };
         let sender = &self.flows[limiter.last_flow];
         let silent = limiter.is_silent() && !reached;
-        if silent && sender.short_lived && matches!(sender.source, Source::Ended(_)) {
+        let ends = silent && sender.short_lived && matches!(sender.source, Source::Ended(_));
+        if ends {
             self.limiters.end(id);
         }
+        ends
     }
 
     /// What a frame of a flow carried is lost: returns whether it was a packet, which is under way no more.

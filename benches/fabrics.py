@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""What fabrics of 1,024, 4,394 and 16,000 hosts cost: set-up, run, memory, and what was foreseen.
+
+Fat-trees (k = 16, 26, 40) at 100 Gb/s run for a millisecond: messages of 64 KB between random
+hosts over RoCE, with DCQCN and PFC. Loads are low, so that the largest takes minutes on a busy
+machine. Set-up is CPU time of the process outside its run; the scenario is checked and resolved in
+it twice. Rows, the machine and the commit go to benches/runs/DATE/.
+
+    python benches/fabrics.py [--k 16]
+"""
+
+import argparse
+import sys
+
+import bench
+import growth
+
+import qcnlab
+
+SIZES = {16: 0.02, 26: 0.02, 40: 0.01}
+"""The load of the hosts' links by k."""
+SCENARIO = """\
+title = "Fat-tree with k = {k}, RoCE, DCQCN and PFC"
+duration = "1 ms"
+
+[topology]
+kind = "fat_tree"
+k = {k}
+rate = "100 Gb/s"
+delay = "1 us"
+
+[shared_buffer]
+kind = "hpcc_simulator"
+size = "32 MiB"
+
+[pause]
+kind = "priority"
+priorities = "3"
+rule = "dynamic"
+
+[[traffic]]
+arrivals = "flows"
+transport = "roce"
+from = "host*"
+to = "host*"
+sizes = "64 KB"
+load = {load}
+frame = "1048 B"
+headers = "48 B"
+ack_frame = "60 B"
+cn_tag = false
+priority = 3
+
+[scheme]
+name = "dcqcn"
+preset = "HPCC_SIMULATOR"
+
+[record]
+tables = false
+throughput_bin = "1 ms"
+"""
+MIB = 2**20
+
+
+def measure(k: int) -> dict[str, object]:
+    """Run one fabric once."""
+    text = SCENARIO.format(k=k, load=SIZES[k])
+    growth.SCENARIO.write_text(text)
+    point = growth.once()
+    foreseen = qcnlab.Scenario.from_toml(text).memory(reps=1, jobs=1)
+    run_s = point["ns_per_hop"] * point["frame_hops"] * 1e-9
+    return {
+        "workload": f"fat-tree, {k**3 // 4:,} hosts, RoCE, DCQCN, PFC",
+        "hosts": k**3 // 4,
+        "load": SIZES[k],
+        "frame_hops": int(point["frame_hops"]),
+        "setup_cpu_s": round(point["setup_s"], 2),
+        "cpu_s": round(run_s, 2),
+        "mhops_per_cpu_s": round(point["frame_hops"] / run_s / 1e6, 2),
+        "rss_above_idle_mib": round(point["mib"], 1),
+        "foreseen_mib": round(sum(foreseen.values()) / MIB, 1),
+    }
+
+
+def main() -> None:
+    """Measure, print, write."""
+    parser = argparse.ArgumentParser(description="Measure large fabrics.")
+    parser.add_argument("--k", type=int, choices=SIZES, action="append", help="only these")
+    options = parser.parse_args()
+    if not growth.OURS.exists():
+        sys.exit("build it first: cargo build --release -p qcnlab-lab --example workload")
+    rows = []
+    heads = ("set-up, s", "run, s", "M hops/CPU s", "MiB", "foreseen")
+    print(f"{'hosts':>8s}" + "".join(f"{head:>14s}" for head in heads))
+    for k in options.k or SIZES:
+        row = measure(k)
+        rows.append(row)
+        columns = ("setup_cpu_s", "cpu_s", "mhops_per_cpu_s", "rss_above_idle_mib", "foreseen_mib")
+        print(f"{row['hosts']:8,d}" + "".join(f"{row[name]:14.1f}" for name in columns), flush=True)
+    print(f"\n{bench.archive(rows, 1)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+"""What the bar over a run says, and what a run of messages says of how far it is."""
+
+from typing import Any
+
+import pytest
+
+import qcnlab
+from qcnlab import _core
+from qcnlab.printing import progress
+
+TWO_BURSTS = """
+title = "Two bursts of eight messages"
+duration = "500 ms"
+stop_arrivals = "2 ms"
+drain = {drain}
+
+[topology]
+kind = "switch"
+hosts = 9
+rate = "10 Gb/s"
+delay = "1 us"
+
+[[traffic]]
+arrivals = "incast"
+transport = "roce"
+from = "host*"
+to = "host9"
+senders = 8
+size = "2 MB"
+period = "1 ms"
+frame = "1048 B"
+headers = "48 B"
+priority = 3
+
+[scheme]
+name = "none"
+
+[record]
+tables = false
+"""
+
+
+def told(drain: str) -> list[tuple[Any, ...]]:
+    """Run it once, and return what the progress was told."""
+    calls: list[tuple[Any, ...]] = []
+    scenario = qcnlab.Scenario.from_toml(TWO_BURSTS.format(drain=drain))
+    _core.run(
+        [scenario._core],
+        replications=1,
+        jobs=1,
+        progress=lambda *said: calls.append(said),
+    )
+    return calls
+
+
+def test_a_run_of_messages_counts_them() -> None:
+    """All sixteen are complete at the end; on the way the share is that of those complete."""
+    calls = told("true")
+    assert calls[-1] == (1.0, 16, 16)
+    for share, done, all_ in calls[:-1]:
+        assert all_ == 16
+        assert share <= 1.0
+        assert share == pytest.approx(done / 16, abs=1e-9) or share == 1.0
+
+
+def test_a_run_that_ends_with_its_time_counts_none() -> None:
+    assert told("false")[-1] == (1.0,)
+
+
+def test_the_bar_says_how_many_messages_are_complete_and_what_is_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A quarter after 30 s: 90 s are left. Before two seconds there is no bar."""
+    shown: list[tuple[str, float, str]] = []
+
+    class Shown:
+        def __init__(self, *_: Any) -> None: ...
+
+        def show(self, label: str, fraction: float, left: str) -> None:
+            shown.append((label, fraction, left))
+
+        def remove(self) -> None: ...
+
+    now = [100.0]
+    monkeypatch.setattr(progress, "_Terminal", Shown)
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    with progress.Bar("incast", enabled=True) as bar:
+        now[0] = 101.9
+        bar(0.1, 1, 10)
+        now[0] = 130.0
+        bar(0.25, 250_000, 1_000_000)
+        bar(0.25)
+        bar(0.0, 0, 1_000_000)
+    assert shown == [
+        ("incast", 0.25, "250,000 of 1,000,000 messages, 1:30 left"),
+        ("incast", 0.25, "1:30 left"),
+        ("incast", 0.0, "0 of 1,000,000 messages"),
+    ]
