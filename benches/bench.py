@@ -69,7 +69,7 @@ LARGE = {
     "W14 1,024 ranks, all-reduce": [ALL_REDUCE],
     "W14 1,024 ranks, DCQCN": [ALL_REDUCE, "scheme.name=dcqcn"],
 }
-"""Run only where they are asked for: up to half a minute and 1.2 GB each."""
+"""Run only where they are asked for: up to half a minute and 0.7 GB each."""
 PAIRS = {
     "all traces": ("W1, all traces", "W1  10 constant senders"),
     "QCN, unequal rates": ("W5  unequal rates, QCN", "W1, unequal rates"),

@@ -83,7 +83,7 @@ def test_the_bar_says_how_many_messages_are_complete_and_what_is_left(
 
     now = [100.0]
     monkeypatch.setattr(progress, "_Terminal", Shown)
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("qcnlab.printing.progress.time.monotonic", lambda: now[0])
     with progress.Bar("incast", enabled=True) as bar:
         now[0] = 101.9
         bar(0.1, 1, 10)

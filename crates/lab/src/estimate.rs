@@ -177,7 +177,10 @@ impl Estimate {
         Estimate::default()
             .with(Part::Bins, unread.saturating_mul(UNREAD_BIN_ROW))
             .with(Part::Network, RUN + nodes * NODE + ports * PORT + pausing)
-            .with(Part::Flows, (flows - short_lived) * FLOW + short_lived * MESSAGE + connections * CONNECTION + hops * HOP)
+            .with(
+                Part::Flows,
+                (flows - short_lived) * FLOW + short_lived * MESSAGE + connections * CONNECTION + hops * HOP,
+            )
             .with(Part::Frames, frames.saturating_mul(FRAME))
     }
 
