@@ -347,7 +347,7 @@ mod tests {
         // Twelve messages for each pair, one after the other.
         let traffic: String = (0..12 * pairs).map(|message| traffic(65 + message % pairs)).collect();
         let text = format!(
-            "duration = \"1 ms\"\n[topology]\nkind = \"leaf_spine\"\nleaves = 2\nspines = 16\nhosts = 64\nrate = \"10 Gb/s\"\n[routing]\n{keys}\n{traffic}[scheme]\nname = \"none\"\n"
+            "duration = \"1 ms\"\n[topology]\nkind = \"leaf_spine\"\nleaves = 2\nspines = 16\nhosts = 64\nrate = \"10 Gb/s\"\ndelay = \"1 us\"\n[routing]\n{keys}\n{traffic}[scheme]\nname = \"none\"\n"
         );
         let scenario = Scenario::parse(&text, "file.toml").unwrap();
         let Ok(network) = super::super::network::network(&scenario) else { panic!("a network") };

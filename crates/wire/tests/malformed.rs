@@ -157,7 +157,7 @@ fn what_is_wrong() {
             "scheme message: signature at octet 0 is 0x514c4158; allowed is 0x514c4142, \"QLAB\"",
         ),
         (refused::<SchemeMessage>(b"QLAB\x01\x06CPIDCPID"), "scheme message: version at octet 4 is 0x1; allowed is 0"),
-        (refused::<SchemeMessage>(b"QLAB\0\x0BCPIDCPID"), "scheme message: kind at octet 5 is 0xb; allowed is 1 to 10"),
+        (refused::<SchemeMessage>(b"QLAB\0\x0CCPIDCPID"), "scheme message: kind at octet 5 is 0xc; allowed is 1 to 11"),
         (
             refused::<SchemeMessage>(b"QLAB\0\x04CPIDCPID\x02"),
             "scheme message: stop at octet 14 is 0x2; allowed is 0 or 1",
