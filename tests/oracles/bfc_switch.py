@@ -79,7 +79,7 @@ class MessageLink(Link):
 
 
 @dataclass
-class Place:
+class Slot:
     """A flow's queue at the port: its number, its packets with their tags, and what is tagged."""
 
     number: int
@@ -94,7 +94,7 @@ class ApartLink(Link):
 
     def prepare(self, network: BfcNetwork) -> None:
         self.network, self.b = network, network.b
-        self.places: dict[int, Place] = {}
+        self.slots: dict[int, Slot] = {}
         self.deficit = [0] * len(network.messages)
         self.turn, self.granted, self.sending = 0, False, False
         self.stops = 0
@@ -103,69 +103,69 @@ class ApartLink(Link):
         """Return the round-trip time of a flow's first hop, ps."""
         return 2 * self.b.delays[self.network.messages[flow].source]
 
-    def place(self, flow: int) -> Place:
+    def slot(self, flow: int) -> Slot:
         now = self.world.now
-        over = [key for key, each in self.places.items() if each.until is not None]
+        over = [key for key, each in self.slots.items() if each.until is not None]
         for key in over:
-            if (self.places[key].until or 0) < now:
-                del self.places[key]
-        if flow not in self.places:
-            taken = {each.number for each in self.places.values()}
+            if (self.slots[key].until or 0) < now:
+                del self.slots[key]
+        if flow not in self.slots:
+            taken = {each.number for each in self.slots.values()}
             number = next(n for n in range(len(self.deficit)) if n not in taken)
-            self.places[flow] = Place(number, deque())
-        return self.places[flow]
+            self.slots[flow] = Slot(number, deque())
+        return self.slots[flow]
 
     def send(self, packet: Packet) -> None:
-        place = self.place(packet.flow)
-        place.until = None
-        place.octets += packet.octets
-        waiting = sum(1 for each in self.places.values() if each.packets)
-        active = waiting + (not place.packets)
+        slot = self.slot(packet.flow)
+        slot.until = None
+        slot.octets += packet.octets
+        waiting = sum(1 for each in self.slots.values() if each.packets)
+        active = waiting + (not slot.packets)
         product = self.rate_bps * self.hop(packet.flow) // PS // 8
-        tag = place.octets > max(1, int(self.b.threshold * product / active))
-        place.packets.append((packet, tag))
+        tag = slot.octets > max(1, int(self.b.threshold * product / active))
+        slot.packets.append((packet, tag))
         if tag:
-            place.tagged += 1
-            if place.tagged == 1:
+            slot.tagged += 1
+            if slot.tagged == 1:
                 self.stops += 1
                 self.network.tell(packet.flow, stops=True)
         if not self.sending:
             self.begin()
 
-    def choose(self) -> tuple[int, Place]:
+    def choose(self) -> tuple[int, Slot]:
         """Return the flow whose first packet goes."""
         while True:
-            flow = next((f for f, each in self.places.items() if each.number == self.turn), None)
-            place = None if flow is None else self.places[flow]
-            if flow is None or place is None or not place.packets:
+            flow = next((f for f, each in self.slots.items() if each.number == self.turn), None)
+            slot = None if flow is None else self.slots[flow]
+            if flow is None or slot is None or not slot.packets:
                 self.deficit[self.turn] = 0
                 self.pass_on()
                 continue
             if not self.granted:
                 self.deficit[self.turn] += self.b.quantum
                 self.granted = True
-            octets = place.packets[0][0].octets
+            octets = slot.packets[0][0].octets
             if octets <= self.deficit[self.turn]:
                 self.deficit[self.turn] -= octets
-                return flow, place
+                return flow, slot
             self.pass_on()
 
     def pass_on(self) -> None:
         self.turn, self.granted = (self.turn + 1) % len(self.deficit), False
 
     def begin(self) -> None:
-        if not any(each.packets for each in self.places.values()):
+        if not any(each.packets for each in self.slots.values()):
             return
-        flow, place = self.choose()
-        packet, tag = place.packets.popleft()
-        place.octets -= packet.octets
-        if not place.packets:
-            place.until = self.world.now + int(self.b.sticky * self.hop(flow))
-            self.deficit[place.number] = 0
+        flow, slot = self.choose()
+        packet, tag = slot.packets.popleft()
+        slot.octets -= packet.octets
+        if not slot.packets:
+            slot.until = self.world.now + int(self.b.sticky * self.hop(flow))
+            self.deficit[slot.number] = 0
             self.pass_on()
         if tag:
-            place.tagged -= 1
-            if place.tagged == 0:
+            slot.tagged -= 1
+            if slot.tagged == 0:
                 self.network.tell(flow, stops=False)
         self.sending = True
         due = self.world.now + packet.octets * 8 * PS // self.rate_bps

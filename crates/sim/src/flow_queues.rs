@@ -27,7 +27,7 @@ pub(crate) struct FlowQueues {
     point: Box<dyn BackpressurePoint>,
     dice: Dice,
     queues: Vec<FlowQueue>,
-    turns: DeficitRoundRobin,
+    round_robin: DeficitRoundRobin,
     /// How many have frames and are not stopped.
     active: u32,
 }
@@ -58,7 +58,7 @@ impl FlowQueues {
         FlowQueues {
             class,
             queues: (0..count).map(|_| queue()).collect(),
-            turns: DeficitRoundRobin::new(vec![quantum; count]),
+            round_robin: DeficitRoundRobin::new(vec![quantum; count]),
             point,
             dice,
             active: 0,
@@ -88,13 +88,13 @@ impl FlowQueues {
             FlowQueue { paused: true, .. } => Head::Paused,
             FlowQueue { frames, .. } => Head::Octets(frames.at(frames.head()).octets()),
         };
-        let number = self.turns.serve(head)?;
+        let number = self.round_robin.serve(head)?;
         let queue = &mut self.queues[number];
         let mut frame = queue.frames.pop();
         queue.octets -= frame.octets();
         if queue.frames.is_empty() {
             self.active -= 1;
-            self.turns.emptied(number);
+            self.round_robin.emptied(number);
         }
         let queued = described(&frame, number as u16, came(&frame));
         let goes_on = self.point.on_dequeue(now, &queued, frame.is_tagged_in_queue());

@@ -15,7 +15,7 @@ ids! {
     /// The buffer that counts what arrives over a link.
     pub(crate) struct InputId;
     /// An input among those of its node.
-    pub(crate) struct InputPlace;
+    pub(crate) struct InputSlot;
     /// The shared buffer of a node that has one.
     pub(crate) struct SharedBufferId;
     /// The congestion point of a queue.

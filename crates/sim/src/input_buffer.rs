@@ -3,7 +3,7 @@
 //! Groups are the priority groups of [`driver`](qcnlab_schemes::driver).
 
 use crate::frame::Frame;
-use crate::ids::{IdVec, InputPlace, PortId, SharedBufferId};
+use crate::ids::{IdVec, InputSlot, PortId, SharedBufferId};
 use crate::plan::{NodePlan, PauseRule, PauseScope};
 use crate::shared_buffer::SharedBuffer;
 use qcnlab_schemes::driver::PauseSender;
@@ -13,8 +13,8 @@ use qcnlab_schemes::driver::PauseSender;
 pub(crate) struct InputBuffer {
     /// The port at the far end of the link, which feeds it.
     pub(crate) port: PortId,
-    /// Its place among the inputs of its node.
-    pub(crate) place: InputPlace,
+    /// Its slot among the inputs of its node.
+    pub(crate) slot: InputSlot,
     memory: u64,
     high: u64,
     /// The memory that it shares with the other inputs of its node.
@@ -44,7 +44,7 @@ pub(crate) struct PauseState {
 }
 
 impl InputBuffer {
-    pub(crate) fn new(port: PortId, place: InputPlace, node: &NodePlan, reverse: Option<PortId>) -> InputBuffer {
+    pub(crate) fn new(port: PortId, slot: InputSlot, node: &NodePlan, reverse: Option<PortId>) -> InputBuffer {
         let pause = node.pause.map(|plan| PauseState {
             sender: PauseSender::new(plan),
             reverse: reverse.expect("a link that is paused has two directions"),
@@ -57,7 +57,7 @@ impl InputBuffer {
         };
         InputBuffer {
             port,
-            place,
+            slot,
             memory,
             high,
             shared: None,
@@ -142,7 +142,7 @@ impl InputBuffer {
         let (class, size) = (frame.link_class(), frame.octets());
         self.release(class, size);
         if let Some(shared) = self.shared {
-            memories[shared].release(self.place, self.group(class).0, size);
+            memories[shared].release(self.slot, self.group(class).0, size);
         }
     }
 
@@ -189,7 +189,7 @@ mod tests {
             pause: Some(PausePlan { scope, rule, reaction: Span::ZERO }),
             ..NodePlan::default()
         };
-        InputBuffer::new(PortId::new(0), InputPlace::new(0), &node, Some(PortId::new(1)))
+        InputBuffer::new(PortId::new(0), InputSlot::new(0), &node, Some(PortId::new(1)))
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::deficit_round_robin::DeficitRoundRobin;
 use crate::flow_queues::FlowQueues;
 use crate::frame::{Frame, Ring, flag};
 use crate::heads_share::HeadsShare;
-use crate::ids::{AdapterId, IdVec, InputPlace, PortCpId, PortId};
+use crate::ids::{AdapterId, IdVec, InputSlot, PortCpId, PortId};
 use crate::plan::TrimPlan;
 use crate::port::Fifo;
 use crate::watchdog::Watchdog;
@@ -44,7 +44,7 @@ pub(crate) struct ClassQueue {
     pub(crate) octets: u64,
     /// Of these, the octets that came in over each input of the node, by its position there; as many as occurred. See
     /// [`PriorityQueues::counts_inputs`].
-    octets_from: IdVec<InputPlace, u64>,
+    octets_from: IdVec<InputSlot, u64>,
     /// Frames that it took, and those that found no room.
     pub(crate) accepted_frames: u64,
     pub(crate) dropped_frames: u64,
@@ -108,7 +108,7 @@ pub(crate) struct PriorityQueues {
     /// Queues for the flows of one class, in front of that class's queue.
     pub(crate) flows: Option<Box<FlowQueues>>,
     /// Whether more decides which frame is next than the order of classes: turns, shares, or queues for flows.
-    pub(crate) by_turns: bool,
+    pub(crate) beyond_strict: bool,
     /// Whether more than room decides about an arriving frame: some queue may turn it away, or a flow has its own.
     pub(crate) guarded: bool,
     /// Whether the port needs them whether or not anything is paused, and even with one class.
@@ -120,9 +120,9 @@ pub(crate) struct PriorityQueues {
 }
 
 impl ClassQueue {
-    /// Counts a frame that the port has admitted; `input` is the place of the input to count it for, if there is one.
+    /// Counts a frame that the port has admitted; `input` is the slot of the input to count it for, if there is one.
     #[inline(always)]
-    pub(crate) fn count_frame_in(&mut self, frame: &Frame, input: Option<InputPlace>) {
+    pub(crate) fn count_frame_in(&mut self, frame: &Frame, input: Option<InputSlot>) {
         self.octets += frame.octets();
         self.accepted_frames += 1;
         if let Some(input) = input {
@@ -131,13 +131,13 @@ impl ClassQueue {
     }
 
     #[inline]
-    fn count_in(&mut self, input: InputPlace, size: u64) {
+    fn count_in(&mut self, input: InputSlot, size: u64) {
         *self.octets_from.get_or_grow(input) += size;
     }
 
     /// Counts a frame out that came in over the input at a position.
     #[inline]
-    pub(crate) fn count_out(&mut self, input: InputPlace, size: u64) {
+    pub(crate) fn count_out(&mut self, input: InputSlot, size: u64) {
         self.octets_from[input] -= size;
     }
 
@@ -193,7 +193,7 @@ impl PriorityQueues {
             heads: None,
             watchdog: None,
             flows: None,
-            by_turns: false,
+            beyond_strict: false,
             guarded: false,
             always: false,
             unpaused: None,
@@ -230,9 +230,9 @@ impl PriorityQueues {
         self.counts_inputs && frame.is(flag::BUFFERED)
     }
 
-    /// Queues a frame that the port has admitted; `input` is the place of the input to count it for, if there is one.
+    /// Queues a frame that the port has admitted; `input` is the slot of the input to count it for, if there is one.
     #[inline]
-    pub(crate) fn enqueue(&mut self, frame: Frame, input: Option<InputPlace>) {
+    pub(crate) fn enqueue(&mut self, frame: Frame, input: Option<InputSlot>) {
         let queue = self.of_class_mut(frame.class());
         queue.count_frame_in(&frame, input);
         queue.frames.push(frame);
@@ -279,7 +279,7 @@ impl PriorityQueues {
     }
 
     /// Octets of some classes, a bit each, that came in over the input at a position, if that is counted.
-    pub(crate) fn octets_from(&self, input: InputPlace, classes: u8) -> u64 {
+    pub(crate) fn octets_from(&self, input: InputSlot, classes: u8) -> u64 {
         let of_classes = self.queues.iter().filter(|queue| classes & 1 << queue.class != 0);
         of_classes.filter_map(|queue| queue.octets_from.get(input)).sum()
     }
@@ -319,14 +319,14 @@ mod tests {
     fn octets_are_counted_by_class_and_input() {
         let mut queues = PriorityQueues::new(PortId::new(0), 0b1001, BitRate::gbps(10));
         for (class, size, input) in [(0, 100, Some(1)), (3, 200, Some(1)), (3, 400, Some(0)), (3, 800, None)] {
-            queues.enqueue(Frame::of_class(class, size), input.map(InputPlace::new));
+            queues.enqueue(Frame::of_class(class, size), input.map(InputSlot::new));
         }
         let octets = |queues: &PriorityQueues, input| {
-            [0b1001, 0b1000, 1].map(|all| queues.octets_from(InputPlace::new(input), all))
+            [0b1001, 0b1000, 1].map(|all| queues.octets_from(InputSlot::new(input), all))
         };
         assert_eq!((octets(&queues, 0), octets(&queues, 1)), ([400, 400, 0], [300, 200, 100]));
         assert_eq!(octets(&queues, 2), [0, 0, 0]);
-        queues.of_class_mut(3).count_out(InputPlace::new(1), 200);
+        queues.of_class_mut(3).count_out(InputSlot::new(1), 200);
         assert_eq!((octets(&queues, 1), queues.of_class(3).octets), ([100, 0, 100], 1400));
         queues.of_class_mut(3).reset_count();
         assert_eq!((octets(&queues, 0), queues.of_class(3).octets), ([0, 0, 0], 0));

@@ -17,7 +17,7 @@
 //! its own. Frames that start at the switch itself are not counted.
 
 use crate::frame::Frame;
-use crate::ids::{IdVec, InputPlace, PortId};
+use crate::ids::{IdVec, InputSlot, PortId};
 use qcnlab_units::Bytes;
 
 /// Part of the free octets that one group or queue may use: a power of two.
@@ -148,7 +148,7 @@ pub(crate) struct SharedBuffer {
     xon: u64,
     xon_offset: u64,
     /// By the position of the input.
-    inputs: IdVec<InputPlace, SharedInput>,
+    inputs: IdVec<InputSlot, SharedInput>,
     shared_used: u64,
     headroom_used: u64,
     reserve_used: u64,
@@ -192,7 +192,7 @@ impl SharedBuffer {
 
     /// What a group of an input may use of the shared part, with `used` octets of it in use.
     #[inline]
-    fn threshold(&self, input: InputPlace, used: u64) -> u64 {
+    fn threshold(&self, input: InputSlot, used: u64) -> u64 {
         let free = self.shared.saturating_sub(used);
         self.inputs[input].alpha.map_or(u64::MAX, |alpha| alpha.of(free))
     }
@@ -202,7 +202,7 @@ impl SharedBuffer {
     #[inline]
     pub(crate) fn admit(
         &mut self,
-        input: InputPlace,
+        input: InputSlot,
         group: u8,
         size: u64,
         lossless: bool,
@@ -234,7 +234,7 @@ impl SharedBuffer {
     /// Admits a frame to a group if it fits without headroom and leaves the group below its threshold; otherwise changes
     /// nothing and returns false. What has left and is still counted can only make it refuse.
     #[inline]
-    pub(crate) fn admit_safe(&mut self, input: InputPlace, group: u8, size: u64, queue: Option<QueueLimit>) -> bool {
+    pub(crate) fn admit_safe(&mut self, input: InputSlot, group: u8, size: u64, queue: Option<QueueLimit>) -> bool {
         let takes = self.takes(size);
         let GroupUse { reserve, shared, headroom } = self.inputs[input].groups[usize::from(group)];
         let reserve = takes.min(self.reserve - reserve);
@@ -261,7 +261,7 @@ impl SharedBuffer {
     }
 
     /// Counts a frame of a group that is held while no group has headroom in use.
-    pub(crate) fn count(&mut self, input: InputPlace, group: u8, size: u64) {
+    pub(crate) fn count(&mut self, input: InputSlot, group: u8, size: u64) {
         let takes = self.takes(size);
         let group = &mut self.inputs[input].groups[usize::from(group)];
         let reserve = takes.min(self.reserve - group.reserve);
@@ -287,7 +287,7 @@ impl SharedBuffer {
 
     /// Frees what a frame of a group took.
     #[inline]
-    pub(crate) fn release(&mut self, input: InputPlace, group: u8, size: u64) {
+    pub(crate) fn release(&mut self, input: InputSlot, group: u8, size: u64) {
         let takes = self.takes(size);
         let group = &mut self.inputs[input].groups[usize::from(group)];
         let headroom = takes.min(group.headroom);
@@ -304,21 +304,21 @@ impl SharedBuffer {
 
     /// Whether a group is to be sent XOFF.
     #[inline]
-    pub(crate) fn xoff_due(&self, input: InputPlace, group: u8) -> bool {
+    pub(crate) fn xoff_due(&self, input: InputSlot, group: u8) -> bool {
         let GroupUse { shared, headroom, .. } = self.inputs[input].groups[usize::from(group)];
         headroom > 0 || (shared > 0 && shared >= self.threshold(input, self.shared_used))
     }
 
     /// Whether a group that was sent XOFF is to be sent XON.
     #[inline]
-    pub(crate) fn xon_due(&self, input: InputPlace, group: u8) -> bool {
+    pub(crate) fn xon_due(&self, input: InputSlot, group: u8) -> bool {
         let GroupUse { shared, headroom, .. } = self.inputs[input].groups[usize::from(group)];
         headroom == 0 && shared <= self.resumes_at(input, self.shared_used)
     }
 
     /// Octets of the shared part at which a group of an input is sent XON, with `used` octets of that part in use.
     #[inline]
-    fn resumes_at(&self, input: InputPlace, used: u64) -> u64 {
+    fn resumes_at(&self, input: InputSlot, used: u64) -> u64 {
         self.threshold(input, used).saturating_sub(self.xon_offset).max(self.xon)
     }
 
@@ -329,14 +329,14 @@ impl SharedBuffer {
 
     /// Octets that a group of an input holds, whatever part they are in.
     #[cfg(test)]
-    fn held(&self, input: InputPlace, group: u8) -> u64 {
+    fn held(&self, input: InputSlot, group: u8) -> u64 {
         let GroupUse { reserve, shared, headroom } = self.inputs[input].groups[usize::from(group)];
         reserve + shared + headroom
     }
 
     /// Whether groups that hold these octets, by input and group, keep one of them above where it is sent XON, if
     /// everything else has left.
-    pub(crate) fn stays_paused(&self, held: &IdVec<InputPlace, [u64; 8]>, input: InputPlace, group: u8) -> bool {
+    pub(crate) fn stays_paused(&self, held: &IdVec<InputSlot, [u64; 8]>, input: InputSlot, group: u8) -> bool {
         let shared = |octets: u64| octets.saturating_sub(self.reserve);
         let used = held.iter().flatten().map(|octets| shared(*octets)).sum();
         shared(held[input][usize::from(group)]) > self.resumes_at(input, used)

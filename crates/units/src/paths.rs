@@ -46,14 +46,14 @@ impl<P: Copy> PathsOfFlows<P> {
         PathsOfFlows { table: Table::new(), flows: vec![(0, 0); flows] }
     }
 
-    /// Gives a flow paths that are new in the table.
+    /// Adds paths to the table, for a flow.
     pub fn add(&mut self, flow: usize, paths: &[Vec<P>]) {
         let first = self.table.starts.len() - 1;
         self.flows[flow] = (first as u32, paths.len() as u32);
         paths.iter().for_each(|path| self.table.push(path.iter().copied()));
     }
 
-    /// Gives a flow the paths of another.
+    /// Lets a flow have the paths of another.
     pub fn share(&mut self, flow: usize, with: usize) {
         self.flows[flow] = self.flows[with];
     }

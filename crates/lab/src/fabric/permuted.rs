@@ -38,10 +38,10 @@ fn shuffled<I: Id, T>(all: &IdVec<I, T>, dice: &mut Dice) -> IdVec<I, I> {
 }
 
 /// For each id where it is now, in the order of those that were.
-fn places<I: Id>(order: &IdVec<I, I>) -> IdVec<I, I> {
-    let mut places = order.clone();
-    order.enumerate().for_each(|(now, was)| places[*was] = now);
-    places
+fn positions<I: Id>(order: &IdVec<I, I>) -> IdVec<I, I> {
+    let mut positions = order.clone();
+    order.enumerate().for_each(|(now, was)| positions[*was] = now);
+    positions
 }
 
 /// `plan` with its ports and flows in another order. Flows that share a limiter keep theirs, because the first of them
@@ -54,7 +54,7 @@ fn permuted(plan: &Plan, dice: &mut Dice) -> Plan {
         let limiter = plan.flows[*flow].limiter;
         *flow = of_limiter.get_mut(&limiter).and_then(Vec::pop).unwrap_or_else(|| unreachable!("as many as flows"));
     }
-    let (port_now, flow_now) = (places(&ports), places(&flows));
+    let (port_now, flow_now) = (positions(&ports), positions(&flows));
     let mut limiter_now: BTreeMap<LimiterId, LimiterId> = BTreeMap::new();
     for flow in &flows {
         let next = LimiterId::at(limiter_now.len());

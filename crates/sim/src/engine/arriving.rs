@@ -7,6 +7,7 @@ use super::signalling::ControlFrame;
 use crate::frame::{Frame, flag};
 use crate::ids::{FlowId, PortId, QueuesId};
 use crate::path::Path;
+use crate::plan::CompletesAt;
 use qcnlab_schemes::{Delivered, NotificationPoint};
 use qcnlab_units::{Bytes, Instant};
 
@@ -89,7 +90,10 @@ impl Engine {
         if self.senders.is_pair(flow) {
             self.packet_acknowledged(now, flow, frame.packet());
         } else {
-            self.segments_acknowledged(now, flow, frame.tag());
+            if self.senders.segments_acknowledged(now, flow, frame.tag()) {
+                self.flow_completed(now, flow, CompletesAt::Sender);
+            }
+            self.send_segments(now, flow);
         }
     }
 

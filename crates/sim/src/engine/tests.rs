@@ -2,7 +2,7 @@
 
 use super::senders::Outlet;
 use super::*;
-use crate::ids::{AdapterId, FlowId, Id, InputId, InputPlace, NodeId, PortId, SharedBufferId};
+use crate::ids::{AdapterId, FlowId, Id, InputId, InputSlot, NodeId, PortId, SharedBufferId};
 use crate::net::{Net, greedy};
 use crate::plan::{Events, Feedback, LinkFailure, PausePlan, PauseRule, PauseScope, PauseTarget, Traffic};
 use crate::port::FarEnd;
@@ -285,7 +285,7 @@ fn the_audit_notices_what_a_buffer_counts_too_much() {
     });
     assert_eq!(broken(&net, |_| {}), None);
     let taken = "octets of the shared buffer in use = octets that queued frames take";
-    let more = |run: &mut Engine| run.network.shared_buffer_mut(SharedBufferId::new(0)).count(InputPlace::new(0), 0, 1);
+    let more = |run: &mut Engine| run.network.shared_buffer_mut(SharedBufferId::new(0)).count(InputSlot::new(0), 0, 1);
     assert_eq!(broken(&net, more), Some(taken));
     // It counts each frame and promises nothing.
     let promised = |run: &mut Engine| *run.network.port_mut(inputs[0]).allowance_mut() = 1_000_001;

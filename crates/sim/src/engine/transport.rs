@@ -146,14 +146,6 @@ impl Engine {
         self.forward_reverse(now, ack);
     }
 
-    /// An acknowledgement of segments reaches the sender.
-    pub(super) fn segments_acknowledged(&mut self, now: Instant, flow: FlowId, number: u32) {
-        if self.senders.segments_acknowledged(now, flow, number) {
-            self.flow_completed(now, flow, CompletesAt::Sender);
-        }
-        self.send_segments(now, flow);
-    }
-
     /// Queues the segments that the window of a connection admits, and has them sent.
     pub(super) fn send_segments(&mut self, now: Instant, flow: FlowId) {
         self.senders.queue_segments(now, flow, &mut self.schedule, |each| self.recording.on_refusal(each));

@@ -28,8 +28,8 @@ fn buffer(plan: &SharedBufferPlan) -> SharedBuffer {
     SharedBuffer::new(plan, &[0, 1].map(PortId::new))
 }
 
-fn input(number: u32) -> InputPlace {
-    InputPlace::new(number)
+fn input(number: u32) -> InputSlot {
+    InputSlot::new(number)
 }
 
 /// Admits frames of `size` octets to the groups of class 3 of some inputs in turn, until each has been refused; returns

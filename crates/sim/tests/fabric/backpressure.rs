@@ -28,7 +28,7 @@ fn message(net: &mut Net, from: &str, to: &str, packets: u64) -> FlowId {
     flow
 }
 
-fn watch(net: &mut Net) {
+fn record_all_ports(net: &mut Net) {
     net.plan.ports.iter_mut().for_each(|port| port.watched = true);
 }
 
@@ -70,7 +70,7 @@ fn a_host_stops_while_a_tagged_packet_waits() {
     let mut net = linked(&["a", "c", "s"], &[("a", "s"), ("s", "c")]);
     set_rate(&mut net, "s->c", BitRate::gbps(4));
     let flow = message(&mut net, "a", "c", 10);
-    watch(&mut net);
+    record_all_ports(&mut net);
     let done = run(&mut net);
     assert_eq!((finished(&done, flow), done.counters.pause_frames), (26_688_000, 2 * 3));
 }
@@ -82,7 +82,7 @@ fn a_queue_of_a_switch_stops_before_the_host_does() {
     let mut net = linked(&["a", "c", "s", "t"], &[("a", "s"), ("s", "t"), ("t", "c")]);
     set_rate(&mut net, "t->c", BitRate::gbps(4));
     let flow = message(&mut net, "a", "c", 7);
-    watch(&mut net);
+    record_all_ports(&mut net);
     let done = run(&mut net);
     // t: the second packet comes at 1838.4 + 838.4 + 1000 + 838.4 = 4515.2 while the first, there at 3676.8, is sent; the message
     // is at s at 5566.4. Packets leave the queue of s at 1838.4 + k * 838.4: the fifth at 5192, so the sixth and the seventh wait.
@@ -102,7 +102,7 @@ fn a_victim_is_not_held_up() {
     set_rate(&mut net, "s->c", BitRate::gbps(1));
     let _slow = message(&mut net, "a", "c", 200);
     let victim = message(&mut net, "a", "d", 1000);
-    watch(&mut net);
+    record_all_ports(&mut net);
     let done = run(&mut net);
     // A packet of the slow flow takes 8.384 us on its link, in which the victim sends nine of its own.
     let alone = 1000 * 838_400;
@@ -118,7 +118,7 @@ fn who_shares_a_queue_with_a_slow_flow_waits_for_it() {
     set_rate(&mut net, "t->c", BitRate::gbps(1));
     let slow = message(&mut net, "a", "c", 200);
     let victim = message(&mut net, "b", "d", 200);
-    watch(&mut net);
+    record_all_ports(&mut net);
     let apart = run(&mut net);
     set_queues(&mut net, 1);
     let shared = run(&mut net);
@@ -162,7 +162,7 @@ proptest! {
         }
         net.plan.path_choice = PathChoice::RoundRobin;
         set_queues(&mut net, queues);
-        watch(&mut net);
+        record_all_ports(&mut net);
         // A hop's product of 2500 octets, what comes until a stop shows as often again, and a packet of each port.
         for port in &mut net.plan.ports {
             port.capacity = Some(Bytes::new(40 * 3 * (2500 + PACKET)));

@@ -3,7 +3,7 @@
 use super::{Counting, Network};
 use crate::audit::{self, Violation};
 use crate::frame::{Frame, flag};
-use crate::ids::{FlowId, IdVec, InputPlace, NodeId, PortId};
+use crate::ids::{FlowId, IdVec, InputSlot, NodeId, PortId};
 use crate::input_buffer::InputBuffer;
 use crate::port::Port;
 use crate::priority_queues::PriorityQueues;
@@ -47,7 +47,7 @@ impl Network {
     }
 
     fn audit_inputs(&self, promised: &[u64]) -> Result<(), Violation> {
-        let by_input: IdVec<PortId, IdVec<InputPlace, u64>> =
+        let by_input: IdVec<PortId, IdVec<InputSlot, u64>> =
             self.ports.ids().map(|output| self.recount_by_input(output)).collect();
         for ((id, input), promised) in self.inputs.enumerate().zip(promised.iter().copied()) {
             let link = &self.links[input.port];
@@ -56,7 +56,7 @@ impl Network {
             }
             let mut held = 0;
             for output in &self.nodes[link.to].outputs {
-                let queued = by_input[*output].get(input.place).copied().unwrap_or(0);
+                let queued = by_input[*output].get(input.slot).copied().unwrap_or(0);
                 if let Some(counted) = self.counted_from(*output, id, u8::MAX) {
                     audit::queue_by_input(&self.links[*output].name, counted, queued)?;
                 }

@@ -36,7 +36,7 @@ impl Network {
         }
         let (came, rate) = (self.came_over(&frame), self.ports[id].rate());
         let of_port = &mut self.queues[queues];
-        let input = of_port.counts(&frame).then(|| self.inputs[self.routes.input_of(&frame)].place);
+        let input = of_port.counts(&frame).then(|| self.inputs[self.routes.input_of(&frame)].slot);
         of_port.of_class_mut(frame.class()).count_frame_in(&frame, input);
         let told = of_port.flows.as_mut().and_then(|flows| flows.enqueue(now, frame, came, rate));
         if let Some(told) = told {

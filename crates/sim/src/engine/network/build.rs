@@ -8,7 +8,7 @@ use super::{Counting, Link, Network, Node};
 use crate::deficit_round_robin::DeficitRoundRobin;
 use crate::flow_queues::FlowQueues;
 use crate::heads_share::HeadsShare;
-use crate::ids::{FlowId, Id, IdVec, InputId, InputPlace, PortCpId, PortId, SinkId};
+use crate::ids::{FlowId, Id, IdVec, InputId, InputSlot, PortCpId, PortId, SinkId};
 use crate::input_buffer::InputBuffer;
 use crate::packets::Packets;
 use crate::path::Path;
@@ -220,7 +220,7 @@ impl Network {
                     .trim
                     .filter(|trim| from.quanta.is_none_or(|quanta| quanta[usize::from(trim.class)].get() == 0));
                 queues.heads = shared.and_then(|trim| HeadsShare::new(of_heads(trim)?, trim.share));
-                queues.by_turns = queues.round_robin.is_some() || queues.heads.is_some() || flows.is_some();
+                queues.beyond_strict = queues.round_robin.is_some() || queues.heads.is_some() || flows.is_some();
                 queues.flows = flows;
                 self.ports[id].use_queues(self.queues.push(queues));
             }
@@ -245,9 +245,9 @@ impl Network {
         for (id, port) in self.ports.ids().zip(&plan.ports) {
             let node = &plan.nodes[port.to];
             if node.counts() {
-                let place = inputs_of[port.to];
+                let slot = inputs_of[port.to];
                 inputs_of[port.to] += 1;
-                let input = InputBuffer::new(id, InputPlace::new(place), node, port.peer);
+                let input = InputBuffer::new(id, InputSlot::new(slot), node, port.peer);
                 self.ports[id].set_far_end(FarEnd::Buffer(self.inputs.push(input)));
             }
         }

@@ -8,7 +8,7 @@
 
 use super::Network;
 use crate::engine::effects::Circle;
-use crate::ids::{IdVec, InputId, InputPlace, PortId};
+use crate::ids::{IdVec, InputId, InputSlot, PortId};
 use crate::plan::PauseRule;
 use qcnlab_units::Instant;
 
@@ -70,7 +70,7 @@ impl Network {
         let input = &self.inputs[each.input];
         if let Some(shared) = self.nodes[self.links[each.port].to].shared {
             let held = self.held_shared(each, stuck);
-            return self.shared_buffers[shared].stays_paused(&held, input.place, each.group);
+            return self.shared_buffers[shared].stays_paused(&held, input.slot, each.group);
         }
         let pause = input.pause.as_ref();
         let Some(PauseRule::Watermarks { low, .. }) = pause.map(|pause| pause.sender.plan.rule) else {
@@ -80,8 +80,8 @@ impl Network {
         held > low.get()
     }
 
-    /// What stuck groups hold of the shared buffer that one of them waits for, by place of the input and group.
-    fn held_shared(&self, each: &PausedGroup, stuck: &[PausedGroup]) -> IdVec<InputPlace, [u64; 8]> {
+    /// What stuck groups hold of the shared buffer that one of them waits for, by slot of the input and group.
+    fn held_shared(&self, each: &PausedGroup, stuck: &[PausedGroup]) -> IdVec<InputSlot, [u64; 8]> {
         let node = self.links[each.port].to;
         let inputs = || self.inputs.enumerate().filter(|(_, input)| self.links[input.port].to == node);
         let mut held = inputs().map(|_| [0; 8]).collect::<IdVec<_, _>>();
@@ -90,7 +90,7 @@ impl Network {
             for group in 0..8 {
                 let classes = pause.sender.classes(group);
                 let of_group = PausedGroup { port: input.port, input: id, classes, group };
-                held[input.place][usize::from(group)] =
+                held[input.slot][usize::from(group)] =
                     self.held_by_stuck(&of_group, stuck).map(|(_, octets)| octets).sum();
                 if classes == u8::MAX {
                     break;

@@ -90,7 +90,7 @@ impl Network {
         schedule: &mut Schedule,
     ) {
         if frame.is(flag::BUFFERED) {
-            let input = self.inputs[self.routes.input_of(frame)].place;
+            let input = self.inputs[self.routes.input_of(frame)].slot;
             let queues = &mut self.queues[queues];
             if queues.counts_inputs {
                 queues.queues[position].count_out(input, frame.octets());

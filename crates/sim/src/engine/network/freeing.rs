@@ -53,8 +53,8 @@ impl Network {
         let (group, stopped) = buffer.group(class);
         let waits = stopped && buffer.pause.as_ref().is_some_and(|pause| pause.sender.is_xoff(group));
         let memory = &mut self.shared_buffers[shared];
-        memory.release(buffer.place, group, size);
-        if waits && memory.xon_due(buffer.place, group) {
+        memory.release(buffer.slot, group, size);
+        if waits && memory.xon_due(buffer.slot, group) {
             self.send_xon(now, input, group, schedule);
         }
     }

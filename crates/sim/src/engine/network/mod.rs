@@ -15,7 +15,7 @@ mod counting_sinks;
 mod deadlock;
 mod domain;
 mod failures;
-mod flow_turns;
+mod flow_scheduling;
 mod freeing;
 #[cfg(test)]
 mod in_tests;
@@ -42,8 +42,7 @@ mod ignored_departures;
 
 use crate::frame::{Frame, flag};
 use crate::ids::{
-    AdapterId, FlowId, IdVec, InputId, InputPlace, LimiterId, NodeId, PathId, PortCpId, PortId, QueuesId,
-    SharedBufferId,
+    AdapterId, FlowId, IdVec, InputId, InputSlot, LimiterId, NodeId, PathId, PortCpId, PortId, QueuesId, SharedBufferId,
 };
 use crate::input_buffer::InputBuffer;
 use crate::packets::Packets;
@@ -269,15 +268,15 @@ impl Network {
     pub(super) fn counted_from(&self, output: PortId, input: InputId, classes: u8) -> Option<u64> {
         let queues = &self.queues[self.ports[output].queues_in_use()?];
         let counted = queues.counts_inputs && (classes == u8::MAX || !self.remaps);
-        counted.then(|| queues.octets_from(self.inputs[input].place, classes))
+        counted.then(|| queues.octets_from(self.inputs[input].slot, classes))
     }
 
-    /// Octets queued at `output` that input buffers of its node hold, by the place of the input; as many as occur.
-    pub(super) fn recount_by_input(&self, output: PortId) -> IdVec<InputPlace, u64> {
+    /// Octets queued at `output` that input buffers of its node hold, by the slot of the input; as many as occur.
+    pub(super) fn recount_by_input(&self, output: PortId) -> IdVec<InputSlot, u64> {
         let mut octets = IdVec::new();
         for frame in self.queued(output).filter(|frame| frame.is(flag::BUFFERED)) {
-            let place = self.inputs[self.routes.input_of(frame)].place;
-            *octets.get_or_grow(place) += frame.octets();
+            let slot = self.inputs[self.routes.input_of(frame)].slot;
+            *octets.get_or_grow(slot) += frame.octets();
         }
         octets
     }

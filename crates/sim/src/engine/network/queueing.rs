@@ -336,7 +336,7 @@ impl Network {
             of_port.of_class_mut(frame.class()).dropped_frames += 1;
             return false;
         }
-        let input = of_port.counts(&frame).then(|| inputs[routes.input_of(&frame)].place);
+        let input = of_port.counts(&frame).then(|| inputs[routes.input_of(&frame)].slot);
         of_port.enqueue(frame, input);
         if of_port.is_idle() {
             self.start_transmission(now, queues, schedule);

@@ -20,21 +20,21 @@ impl Network {
     ) -> bool {
         let (class, size) = (frame.link_class(), frame.octets());
         let buffer = &self.inputs[input];
-        let (place, (group, lossless)) = (buffer.place, buffer.group(class));
+        let (slot, (group, lossless)) = (buffer.slot, buffer.group(class));
         let limit_of = |network: &Network| if lossless { None } else { network.queue_limit(shared, frame) };
         let limit = limit_of(self);
-        if self.shared_buffers[shared].admit_safe(place, group, size, limit) {
+        if self.shared_buffers[shared].admit_safe(slot, group, size, limit) {
             self.inputs[input].count(class, size);
             return true;
         }
         self.update_outputs(now, self.links[port].to);
         let limit = limit_of(self);
         let memory = &mut self.shared_buffers[shared];
-        if !memory.admit(place, group, size, lossless, limit) {
+        if !memory.admit(slot, group, size, lossless, limit) {
             self.inputs[input].count_dropped(size);
             return false;
         }
-        let xoff = memory.xoff_due(place, group);
+        let xoff = memory.xoff_due(slot, group);
         let buffer = &mut self.inputs[input];
         buffer.count(class, size);
         if xoff && buffer.pause.as_ref().is_some_and(|pause| lossless && !pause.sender.is_xoff(group)) {

@@ -22,7 +22,7 @@ impl Network {
             queues.ends = now.ps() + port.transmission(PAUSE_FRAME);
             return schedule.set(Event::TransmissionEnd(id), Instant::from_ps(queues.ends));
         }
-        if queues.by_turns {
+        if queues.beyond_strict {
             return self.start_in_turn(now, id, schedule);
         }
         let mut resumes = u64::MAX;

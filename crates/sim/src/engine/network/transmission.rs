@@ -45,8 +45,8 @@ impl Network {
         if frame.is(flag::BUFFERED) {
             let input = self.routes.input_of(&frame);
             if queues.counts_inputs {
-                let place = self.inputs[input].place;
-                queues.queues[usize::from(position)].count_out(place, frame.octets());
+                let slot = self.inputs[input].slot;
+                queues.queues[usize::from(position)].count_out(slot, frame.octets());
             }
             self.free_at(now, input, &frame, schedule);
             frame.clear(flag::BUFFERED);

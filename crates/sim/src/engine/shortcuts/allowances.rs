@@ -42,7 +42,7 @@ impl Network {
                 let input = &mut self.inputs[self.routes.input_of(frame)];
                 input.count(class, size);
                 if let Some(shared) = input.shared {
-                    self.shared_buffers[shared].count(input.place, input.group(class).0, size);
+                    self.shared_buffers[shared].count(input.slot, input.group(class).0, size);
                 }
             }
         }

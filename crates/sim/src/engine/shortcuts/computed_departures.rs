@@ -61,7 +61,7 @@ impl Network {
             schedule.set(Event::TransmissionEnd(queues_id), Instant::from_ps(ends));
         }
         port.move_waiting(|frame| {
-            let input = queues.counts(&frame).then(|| inputs[routes.input_of(&frame)].place);
+            let input = queues.counts(&frame).then(|| inputs[routes.input_of(&frame)].slot);
             queues.enqueue(frame, input);
             queues.transmissions_due += 1;
         });
