@@ -114,7 +114,7 @@ impl Engine {
 
     /// A message, or what a connection carries, is complete at one of its ends: starts the flows that waited for that.
     #[cold]
-    fn flow_completed(&mut self, now: Instant, flow: FlowId, here: CompletesAt) {
+    pub(super) fn flow_completed(&mut self, now: Instant, flow: FlowId, here: CompletesAt) {
         for (flow, start) in self.dependencies.completed(now, flow, here) {
             match start {
                 Some(start) => self.senders.start_flow(flow, start, &mut self.schedule),
