@@ -159,7 +159,7 @@ proptest! {
         let mut at = us(0);
         let mut dice = dice();
         for (enters, flow, up, len, ns) in steps {
-            at = at + Span::from_ns(ns);
+            at += Span::from_ns(ns);
             let upstream = Upstream { link: 1, queue: up };
             if enters || waiting.is_empty() {
                 let queue = port.queue_for(at, FlowId(flow), &mut dice);
