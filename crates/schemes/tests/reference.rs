@@ -12,9 +12,9 @@ use qcnlab_schemes::params::{Kind, Scalar, Table};
 use qcnlab_schemes::registry::{AnyCp, AnyNp, AnyRp, Config};
 use qcnlab_schemes::{
     Answer, Arrival, Bcn, Cnm, CongestionPoint, CpAction, CpId, Delivered, Dice, FlowId, NotificationPoint, Probe,
-    ProbeAction, ProbeKind, Purpose, Queue, ReactionPoint, Signal,
+    ProbeAction, ProbeKind, Purpose, Queue, ReactionPoint, Signal, SourcePause,
 };
-use qcnlab_units::{BitRate, Bytes, Instant};
+use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -95,6 +95,7 @@ fn signal_words(signal: &Signal) -> String {
         Signal::Returned(probe) => format!("returned sent={} rate={}", probe.sent.get(), probe.rate.get()),
         Signal::Reflection(fb) => format!("reflection fb={fb}"),
         Signal::ReceivedRate(rate) => format!("received rate={}", rate.get()),
+        Signal::SourcePause(pause) => format!("pause ps={}", pause.time.ps()),
         other => format!("{other:?}"),
     }
 }
@@ -158,6 +159,7 @@ impl Machines {
                 capacity: BitRate::bps(words.number("capacity")),
             }),
             "returned" => Signal::Returned(probe_of(words, now)),
+            "pause" => Signal::SourcePause(SourcePause { cp, time: Span::from_ps(words.number("ps")) }),
             other => panic!("no call {other}"),
         };
         self.rp.on_signal(now, &signal, &mut self.dice);
@@ -170,7 +172,7 @@ impl Machines {
             flow: FlowId(words.or("flow").unwrap_or(0)),
             size: Bytes::new(words.number("size")),
             admitted: !words.has("discarded"),
-            controlled: true,
+            controlled: !words.has("uncontrolled"),
             cn_tagged: true,
             limited_by: words.or("tag").map(CpId),
             probe: false,
