@@ -48,12 +48,16 @@ def test_run_tells_what_was_changed_of_a_shipped_scenario(cli: CommandLine) -> N
     assert "changed" not in cli("run", "own.toml", "--reps", "1").stdout
 
 
+OF_TRANSPORT = {"acknowledgement", "negative acknowledgement", "pause of a flow"}
+"""What only traffic with queue pairs has."""
+
+
 def test_what_another_scheme_has_beside_its_preset_is_told() -> None:
     """Each scheme in each preset, in a scenario that has another: nothing of the preset is told."""
     told = 0
     for entry in catalogue.schemes():
         for preset in entry.presets:
-            of_transport = {"acknowledgement", "negative acknowledgement"} & {*entry.hears}
+            of_transport = OF_TRANSPORT & {*entry.hears}
             name = "incast-16-to-1-100g" if of_transport else "one-source-into-9g-rtt10us"
             changes = [
                 "topology.buffer=3 MB",
