@@ -69,10 +69,15 @@ def frames(
         now += dice.randint(1, 2000) * PS_PER_NS
         low, high = port.threshold - 30_000, max(port.threshold, port.target) + 60_000
         queue = min(max(queue + dice.randint(-9, 10) * FRAME + dice.randint(0, 9), low), high)
-        if step % 50 == 7:
-            queue = port.threshold + step % 2
         flow, rate = dice.randint(1, flows), dice.choice(rates)
         lost, foreign = dice.random() < 0.2, dice.random() < 0.1
+        if step % 50 == 7:
+            # A flow that was told nothing, at the threshold or an octet above it.
+            flow, queue, lost, foreign = flows + step, port.threshold + step // 50 % 2, False, False
+        elif step % 50 == 32 and port.sent:
+            # The flow that was told last, as it may be told again.
+            told, flow = port.sent[-1]
+            now, queue, lost, foreign = max(now, told + port.repeat_after), high, False, False
         counts = not foreign and (port.count_discarded or not lost)
         time = port.arrival(now, flow, queue, rate, counts)
         arguments = words(
