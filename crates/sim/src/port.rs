@@ -462,7 +462,7 @@ impl Port {
     }
 
     /// Removes what has left by `now` from the queue.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn update_queue(&mut self, now: Instant) {
         while self.next_departed(now).is_some() {}
     }
