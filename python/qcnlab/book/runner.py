@@ -201,11 +201,14 @@ def _elsewhere(task: _Task, seed: int, build: str) -> Result:
     return result
 
 
-def _nothing(_: float) -> None:
+def _nothing(_fraction: float, _messages: int = 0, _of: int = 0) -> None:
     """Move no bar."""
 
 
-def _move(bar: Bar, start: float, share: float, fraction: float) -> None:
+def _move(
+    bar: Bar, start: float, share: float, fraction: float, messages: int = 0, of: int = 0
+) -> None:
+    """Move a bar by one batch of several; the messages of one batch are not those of all."""
     bar(start + share * fraction)
 
 
@@ -218,7 +221,7 @@ def _batches(tasks: Sequence[_Task]) -> Iterable[list[_Task]]:
 
 
 def _together(
-    batch: list[_Task], seed: int, jobs: int | None, progress: Callable[[float], None]
+    batch: list[_Task], seed: int, jobs: int | None, progress: Callable[[float, int, int], None]
 ) -> Iterable[tuple[_Task, Result]]:
     outcomes = _core.run(
         [task.scenario._core for task in batch],
