@@ -12,6 +12,9 @@ queue that it left. A frame that finds its queue long at the next switch is tagg
 message back over the link, and the queue that the frame came from stops. When the last tagged frame from there
 leaves, the switch lets the queue go on. So a flow waits in front of its bottleneck, hop by hop, and holds up only
 those that share its queue. A host stops single flows. Messages go before all frames, as those of PFC do.
+Little or nothing is behind the last tagged frame when it leaves, and the next one comes a round trip of the hop later:
+where few flows share a port, their queues empty together, and the port is idle until then (at 10 Gb/s and 40 us,
+two flows get 8.1 Gb/s in all, eight 9.3, and 32 the whole link).
 
    port:      first frame of a flow --> an unused queue, or else any queue, drawn
               frame queued, and its queue is longer than rate * hop RTT / active queues:
