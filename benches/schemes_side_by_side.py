@@ -236,18 +236,20 @@ def operation_cell(times: Sequence[float | None]) -> str:
 
 
 def headline(cell: str) -> str:
-    """Return a cell without its interval.
+    """Return a cell without its interval, or without the reason of a refusal.
 
     >>> headline(">= 59.2 [58.1..60]")
     '>= 59.2'
+    >>> headline("refused: links that fail cannot stand beside that")
+    'refused'
     """
-    return cell.split(" [")[0]
+    return cell.split(" [")[0].split(": ")[0]
 
 
 def measured(task: Task, reps: int, known: Cells) -> Cells:
     """Return the cells of each row: those that are known, and the others from runs.
 
-    A row that a scenario refuses has the reason in each cell.
+    A row that a scenario refuses has the reason in its first cell.
     """
     able: dict[str, api.Scenario] = {}
     cells = dict(known)
@@ -257,7 +259,8 @@ def measured(task: Task, reps: int, known: Cells) -> Cells:
         try:
             able[row.label] = scenario_of(task, row)
         except ScenarioError as refused:
-            cells[row.label] = [f"refused: {str(refused).splitlines()[0]}"] * len(task.columns)
+            why = str(refused).splitlines()[0].removeprefix("error: ")
+            cells[row.label] = [f"refused: {why}", *["refused"] * (len(task.columns) - 1)]
     results = api.run_many(able.values(), reps=reps, seed=SEED, progress=False) if able else []
     for label, result in zip(able, results, strict=True):
         cells[label] = [cell(result, column) for column in task.columns]
@@ -316,7 +319,8 @@ def page_part(measured_cells: dict[str, Cells], reps: int) -> str:
                 f"Medians over {reps} replications. [What each task is](#each-task) stands below, "
                 "with intervals. Times are of the last message or of the operation, rates of the "
                 "victim or of all flows. After `>=` stands a lower bound: a message did not finish "
-                "within the run. `make bench-schemes` writes all of this."
+                "within the run. What is refused has its reason below. "
+                "`make bench-schemes` writes all of this."
             ),
             overview([task for task in TASKS if SLOWDOWN_99 not in task.columns], measured_cells),
             "Slowdown that 99 % of messages do not exceed, in a fat-tree, by sizes and load:",

@@ -81,5 +81,8 @@ def test_a_cell_says_its_interval_its_bound_and_what_is_lacking(bench: Any) -> N
 def test_a_row_that_is_refused_says_why(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench, "ROWS", (bench.Row("none", "DECK001", "no such preset"),))
     cells = bench.measured(bench.TASKS[0], 1, {})
-    assert len(cells["none"]) == len(bench.TASKS[0].columns)
-    assert all(cell.startswith("refused: ") for cell in cells["none"])
+    why, *others = cells["none"]
+    assert why.startswith("refused: ")
+    assert "error" not in why
+    assert others == ["refused"] * (len(bench.TASKS[0].columns) - 1)
+    assert bench.headline(why) == "refused"
