@@ -341,7 +341,7 @@ mod tests {
     fn ways(pairs: usize, keys: &str) -> Vec<Vec<PortId>> {
         let traffic = |sink: usize| {
             format!(
-                "[[traffic]]\narrivals = \"saturated\"\ntransport = \"roce\"\nfrom = \"host1\"\nto = \"host{sink}\"\nsize = \"1 KB\"\n"
+                "[[traffic]]\narrivals = \"saturated\"\ntransport = \"roce\"\nfrom = \"host1\"\nto = \"host{sink}\"\nsize = \"1 KB\"\nframe = \"1 KB\"\n"
             )
         };
         // Twelve messages for each pair, one after the other.
