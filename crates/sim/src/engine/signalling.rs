@@ -18,11 +18,14 @@ pub(super) struct Signalling {
     notification_points: IdVec<FlowId, Option<Box<AnyNp>>>,
     /// Under ideal feedback signals on their way to each limiter, in order of arrival; `None` before the first and when the
     /// limiter is gone.
-    in_flight: IdVec<LimiterId, Option<Box<VecDeque<(Instant, Signal)>>>>,
+    in_flight: IdVec<LimiterId, Option<Box<InFlight>>>,
     /// What control frames carry, and the entries that are free.
     control_frames: IdVec<ControlFrameId, ControlFrame>,
     free: Vec<ControlFrameId>,
 }
+
+/// Signals on their way to a limiter, and when each arrives.
+type InFlight = VecDeque<(Instant, Signal)>;
 
 /// What a control frame carries.
 #[derive(Clone, Copy, Debug)]
