@@ -23,7 +23,9 @@ FILE = ROOT / "scenarios" / "qcnlab.schema.json"
 SCHEMA = Draft202012Validator(json.loads(FILE.read_text(encoding="utf-8")))
 REFUSALS = ROOT / "crates" / "scenario" / "tests" / "refusals"
 BEYOND = {
-    "what does not go with ports that keep flows apart": r"keep flows (in queues of their own|of one class)",
+    "what does not go with ports that keep flows apart": (
+        r"keep flows (in queues of their own|of one class)"
+    ),
     "names of hosts, switches, links and ports": (
         r"matches no|has no (port|link|host|switch) |no host of|no (way|link) |is a (switch|host)"
         r"|cannot name a node|to itself|two links join|cannot be paired|between two hosts"

@@ -1,8 +1,8 @@
 """How many bare numbers the Rust workspace still takes for an index: the number only falls.
 
 An index that is a type of its own, with a vector that it alone opens (`qcnlab_units::IdVec`), needs
-no `as usize` where it is used. What is left are counts, lengths of octets, numbers that dice draw, and
-positions inside lists.
+no `as usize` where it is used. What is left are counts, lengths of octets, numbers that dice draw,
+and positions inside lists.
 """
 
 from __future__ import annotations
