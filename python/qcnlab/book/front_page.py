@@ -36,7 +36,7 @@ then what does not hold and why.
 
 `qcnlab validate 1.5` runs one row and explains it. `make validate` runs all rows and writes these
 pages. The rows themselves are data, in `book/`. The verdicts alone, `qcnlab validate`, should
-take about an hour of CPU time: reckoned from one replication of each kind of case, never timed as
+take one to two hours of CPU time: reckoned from one replication of some cases, never timed as
 a whole. A run that is stopped goes on where it was: `runs/book` keeps finished cases by scenario,
 seed, replications and core."""
 WRITTEN_AFTER = """\
