@@ -186,8 +186,7 @@ impl Streaming<'_> {
                         let is = |flow: &FlowEnds| {
                             flow.tcp && flow.port == from.port() && std::net::IpAddr::from(ip(flow.source)) == from.ip()
                         };
-                        // What is no flow's is closed.
-                        let Some(flow) = self.layout.flows.find_id(is) else { continue };
+                        let flow = self.layout.flows.find_id(is);
                         let _ = clamp_window(stream.as_fd(), window);
                         let pattern = &pattern;
                         readers.push(scope.spawn(move || self.read(stream, flow, pattern)));
@@ -209,18 +208,19 @@ impl Streaming<'_> {
         u32::try_from(windows.max().unwrap_or(65_536)).unwrap_or(u32::MAX)
     }
 
-    fn read(&self, mut stream: TcpStream, flow: FlowId, pattern: &[u8]) -> Option<StreamEnd> {
+    /// Reads a stream until the run or the stream is over. Returns `None` for one that is no flow's.
+    fn read(&self, mut stream: TcpStream, flow: Option<FlowId>, pattern: &[u8]) -> Option<StreamEnd> {
         // A thread does not inherit real-time scheduling.
         if self.real_time {
             ask_for_best(APPLICATION_PRIORITY);
         }
         stream.set_nonblocking(false).ok()?;
         stream.set_read_timeout(Some(POLL)).ok()?;
-        let total = match &self.plan.flows[flow].traffic {
+        let total = flow.and_then(|flow| match &self.plan.flows[flow].traffic {
             Traffic::Tcp { total, .. } => total.map(Bytes::get),
             _ => None,
-        };
-        let mut end = StreamEnd::new(flow);
+        });
+        let mut end = StreamEnd::new(flow.unwrap_or(FlowId::MAX));
         let mut room = vec![0; 65_536.min(PATTERN)];
         loop {
             match stream.read(&mut room) {
@@ -246,7 +246,7 @@ impl Streaming<'_> {
             }
         }
         end.tally.in_order_bytes = end.octets;
-        Some(end)
+        flow.map(|_| end)
     }
 }
 

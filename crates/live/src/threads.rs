@@ -184,12 +184,13 @@ impl<'a> Session<'a> {
         self.stops.stopped()
     }
 
+    /// Returns the name of a part's thread, of which Linux shows 15 characters.
     fn name(&self, part: Part) -> String {
         match part {
             Part::Switches => "switches".to_owned(),
             Part::Adapter(host) => format!("host {}", self.plan.nodes[host].name),
             Part::Sender(flow) => format!("stream {}", flow.number()),
-            Part::Receiver(host) => format!("streams to {}", self.plan.nodes[host].name),
+            Part::Receiver(host) => format!("sink {}", self.plan.nodes[host].name),
             Part::IperfClient(flow) | Part::IperfServer(flow) => format!("iperf3 {}", flow.number()),
             Part::Intruder(host) => format!("intruder {}", self.plan.nodes[host].name),
         }
