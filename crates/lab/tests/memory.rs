@@ -56,8 +56,11 @@ fn mesh_text(hosts: u32, traffic: &str) -> String {
     )
 }
 
-/// Messages over RoCE with DCQCN and PFC for a millisecond, in a network with shared buffers.
-fn messages(topology: &str, load: &str, size: &str) -> Scenario {
+/// DCQCN for [`messages`].
+const DCQCN: &str = "[scheme]\nname = \"dcqcn\"\npreset = \"HPCC_SIMULATOR\"\n";
+
+/// Messages over RoCE with PFC for a millisecond, in a network with shared buffers; `tables` are those of the scheme and others.
+fn messages(topology: &str, load: &str, size: &str, tables: &str) -> Scenario {
     let text = format!(
         r#"
         title = "messages"
@@ -85,9 +88,7 @@ fn messages(topology: &str, load: &str, size: &str) -> Scenario {
         ack_frame = "60 B"
         cn_tag = false
         priority = 3
-        [scheme]
-        name = "dcqcn"
-        preset = "HPCC_SIMULATOR"
+        {tables}
         [record]
         tables = false
         throughput_bin = "1 ms"
@@ -173,11 +174,26 @@ fn the_estimate_foresees_fabrics_of_roce_with_dcqcn_and_pfc() {
         (leaf_spine, "0.1", "2 KB"),
     ];
     for (topology, load, size) in cases {
-        let scenario = messages(&topology, load, size);
+        let scenario = messages(&topology, load, size, DCQCN);
         let estimate = Estimate::of(std::slice::from_ref(&scenario), &ONCE).total() as f64;
         let taken = peak(scenario);
         let factor = estimate / taken;
         assert!((0.8..1.2).contains(&factor), "{topology}: {estimate} estimated, {taken} taken, {factor:.2}");
+    }
+}
+
+/// Messages whose limiters stay to the end: those of a reaction point that probes, and those that share limiters.
+#[test]
+fn the_estimate_foresees_messages_whose_limiters_stay() {
+    let _alone = alone();
+    let leaf_spine = "kind = \"leaf_spine\"\nleaves = 4\nspines = 2\nhosts = 16";
+    let sharing = "[[adapter]]\nmax_rps = 8\n[scheme]\nname = \"qcn\"\n";
+    for tables in ["[scheme]\nname = \"e2cm\"\n", sharing] {
+        let scenario = messages(leaf_spine, "0.1", "2 KB", tables);
+        let estimate = Estimate::of(std::slice::from_ref(&scenario), &ONCE).total() as f64;
+        let taken = peak(scenario);
+        let factor = estimate / taken;
+        assert!((0.8..2.5).contains(&factor), "{tables}: {estimate} estimated, {taken} taken, {factor:.2}");
     }
 }
 

@@ -4,8 +4,9 @@ use super::counts::Counts;
 use super::resolved::ResolvedScenario;
 use super::types::{Feedback, Hotspot, Scenario};
 use qcnlab_network::topology::{NodeId, PortId};
-use qcnlab_schemes::SignalKind;
-use qcnlab_units::{IdVec, Span};
+use qcnlab_schemes::registry::Config;
+use qcnlab_schemes::{EventKind, ReactionPoint, SignalKind};
+use qcnlab_units::{BitRate, IdVec, Span};
 
 /// Messages for each frame at a busy congestion point, as they were counted in the shipped hotspots of two sources: by
 /// QCN 0.0023, by ECM 0.08, by DCQCN 0.006. BCN stand for themselves, CNM for themselves, DCQCN for all others.
@@ -19,13 +20,16 @@ impl Counts {
     pub(crate) fn of(scenario: &Scenario, resolved: &ResolvedScenario) -> Counts {
         let paths = || resolved.paths.iter().flatten();
         let connection = |flow: &&super::FlowSpec| scenario.traffic[flow.traffic].connection().is_some();
-        let goes = !scenario.record.tables && resolved.domain.is_none();
         let is_message =
             |flow: &&super::FlowSpec| flow.size.is_some() && scenario.traffic[flow.traffic].queue_pair().is_some();
         let mut counts = Counts {
             nodes: resolved.network.nodes.len() as u64,
             flows: resolved.flows.len() as u64,
-            short_lived: if goes { resolved.flows.iter().filter(is_message).count() as u64 } else { 0 },
+            short_lived: if limiters_go(scenario, resolved) {
+                resolved.flows.iter().filter(is_message).count() as u64
+            } else {
+                0
+            },
             connections: resolved.flows.iter().filter(connection).count() as u64,
             hops: paths().map(|path| path.len() as u64).sum(),
             recorded: resolved.recorded.iter().filter(|recorded| **recorded).count() as u64,
@@ -50,6 +54,18 @@ impl Counts {
         }
         counts
     }
+}
+
+/// Whether messages have their queue pairs and limiters only while they last, by the engine's rule. Of limiters that flows
+/// may share, all count as staying.
+fn limiters_go(scenario: &Scenario, resolved: &ResolvedScenario) -> bool {
+    let observed = scenario.record.tables || resolved.domain.is_some();
+    let own = scenario.adapters.iter().all(|adapter| adapter.max_rps.is_none());
+    if observed || !own || matches!(scenario.scheme, Config::Foreign(_)) {
+        return false;
+    }
+    let told = scenario.scheme.reaction_point(BitRate::gbps(10)).capabilities();
+    !told.sends_probes && !told.events.contains(EventKind::Pause)
 }
 
 /// What is sent over a port.
