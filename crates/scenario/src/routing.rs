@@ -339,6 +339,11 @@ mod tests {
 
     /// Messages between hosts of two leaves, over any of sixteen spines.
     fn ways(pairs: usize, keys: &str) -> Vec<Vec<PortId>> {
+        ways_with(pairs, keys, "")
+    }
+
+    /// The same, with tables of routes.
+    fn ways_with(pairs: usize, keys: &str, routes: &str) -> Vec<Vec<PortId>> {
         let traffic = |sink: usize| {
             format!(
                 "[[traffic]]\narrivals = \"saturated\"\ntransport = \"roce\"\nfrom = \"host1\"\nto = \"host{sink}\"\nsize = \"1 KB\"\nframe = \"1 KB\"\n"
@@ -347,7 +352,7 @@ mod tests {
         // Twelve messages for each pair, one after the other.
         let traffic: String = (0..12 * pairs).map(|message| traffic(65 + message % pairs)).collect();
         let text = format!(
-            "duration = \"1 ms\"\n[topology]\nkind = \"leaf_spine\"\nleaves = 2\nspines = 16\nhosts = 64\nrate = \"10 Gb/s\"\ndelay = \"1 us\"\n[routing]\n{keys}\n{traffic}[scheme]\nname = \"none\"\n"
+            "duration = \"1 ms\"\n[topology]\nkind = \"leaf_spine\"\nleaves = 2\nspines = 16\nhosts = 64\nrate = \"10 Gb/s\"\ndelay = \"1 us\"\n[routing]\n{keys}\n{routes}{traffic}[scheme]\nname = \"none\"\n"
         );
         let scenario = Scenario::parse(&text, "file.toml").unwrap();
         let Ok(network) = super::super::network::network(&scenario) else { panic!("a network") };
@@ -371,6 +376,17 @@ mod tests {
             assert_eq!((&all[..5], &all[5..10], &all[10..]), (&own[..5], &own[..5], &own[..2]), "{multipath}");
             assert_ne!(all, own);
         }
+    }
+
+    /// So it is where the ways are written out.
+    #[test]
+    fn messages_of_a_queue_pair_take_one_way_of_those_that_are_written() {
+        let route =
+            |spine| format!("[[route]]\nfrom = \"host*\"\nto = \"host*\"\nvia = \"leaf1, spine{spine}, leaf2\"\n");
+        let routes: String = (1..=8).map(route).collect();
+        let [all, own] = ["queue_pairs = 5", ""].map(|keys| ways_with(1, keys, &routes));
+        assert_eq!((&all[..5], &all[5..10], &all[10..]), (&own[..5], &own[..5], &own[..2]));
+        assert_ne!(all, own);
     }
 
     /// Of 16 ways m hashes leave 16 (15/16)^m unused: 1 of 1 is used, of 4 on average 3.64, of 12 8.63. Over 64 pairs the
