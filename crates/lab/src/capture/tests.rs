@@ -183,6 +183,19 @@ fn what_cannot_be_captured_is_refused_before_the_run() {
     assert_eq!(message, "the capture /nowhere/run.pcapng cannot be written: No such file or directory (os error 2)");
 }
 
+/// Messages that stop single queues are in no frame format that is published.
+#[test]
+fn a_run_whose_messages_have_no_format_is_not_captured() {
+    let file = Temporary::new("no-format");
+    let scenario = shipped("ring-all-reduce-8-ranks-star-100g", &["scheme.name=bfc"]);
+    let refused = run_captured(&scenario, &Options::default(), &CaptureOptions::new(&file.0, "*"), &Control::default());
+    assert_eq!(
+        refused.unwrap_err().to_string(),
+        "a run of scheme 'bfc' is not captured: its messages that stop single queues have no published format"
+    );
+    assert!(!file.0.exists());
+}
+
 /// /dev/full takes nothing: the run ends well all the same, and the summary says why there is no capture.
 #[cfg(target_os = "linux")]
 #[test]
