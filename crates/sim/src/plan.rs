@@ -662,6 +662,22 @@ mod tests {
         assert_eq!(Traffic::Roce { config: config.into(), total: None }.ack_class(3), Some(5));
     }
 
+    /// Flows of one rule share its settings; the one that is changed has its own from then on.
+    #[test]
+    fn a_flow_that_is_changed_changes_no_other() {
+        let mut net = Net::new(&["a", "b"]);
+        net.link("a", "b", BitRate::gbps(10), Span::from_us(1));
+        net.flow("a", "b", 0, greedy());
+        let mut flows: IdVec<FlowId, FlowPlan> = IdVec::from(vec![net.plan.flows[FlowId::new(0)].clone(); 2]);
+        assert!(Arc::ptr_eq(&flows[FlowId::new(0)].settings, &flows[FlowId::new(1)].settings));
+        flows[FlowId::new(1)].class = 5;
+        assert_eq!(flows.iter().map(|flow| flow.class).collect::<Vec<_>>(), [0, 5]);
+        let plans = FlowPlans::from(flows);
+        let mut copy = plans.clone();
+        copy[FlowId::new(0)].stop = Instant::ZERO;
+        assert_eq!([&plans, &copy].map(|plans| plans[FlowId::new(0)].stop), [Instant::NEVER, Instant::ZERO]);
+    }
+
     /// Two links of 5 us with 2 us to the queue behind: 14 us to and fro. 1500 octets and 20 of overhead at 10 Gb/s take
     /// 1.216 us.
     #[test]

@@ -285,4 +285,17 @@ mod tests {
         assert_eq!((names.get(PortId::at(1)), names.get(names.next_id())), (Some(&"s->b"), None));
         assert!(PortId::MAX > second);
     }
+
+    #[test]
+    fn what_is_not_there_yet_grows_up_to_its_id() {
+        let mut counts: IdVec<PortId, u32> = IdVec::new();
+        *counts.get_or_grow(PortId::new(2)) += 7;
+        *counts.get_or_grow(PortId::new(0)) += 1;
+        *counts.get_or_grow(PortId::new(2)) += 1;
+        assert_eq!(counts, IdVec::from(vec![1, 0, 8]));
+        for count in &mut counts {
+            *count *= 10;
+        }
+        assert_eq!(counts, IdVec::from(vec![10, 0, 80]));
+    }
 }

@@ -32,6 +32,36 @@ fn input(number: u32) -> InputSlot {
     InputSlot::new(number)
 }
 
+/// Ports 0, 1 and 2 become 30, 10 and 20; port 3 is left out. What each has stays with it.
+#[test]
+fn a_port_keeps_what_it_has_under_another_number() {
+    let own = |port: u32| (Bytes::new(1000 + u64::from(port)), Alpha::two_to(port as i8));
+    let input = |port| SharedInputPlan { port, headroom: own(port).0, alpha: Some(own(port).1) };
+    let queue = |port| SharedQueuePlan { port, alpha: own(port).1 };
+    let ports = PortId::new;
+    let sizes = SharedBufferPlan {
+        reserve: Bytes::new(2),
+        headroom_pool: Some(Bytes::new(3)),
+        cell: Bytes::new(4),
+        xon: Bytes::new(5),
+        xon_offset: Bytes::new(6),
+        inputs: Vec::new(),
+        ..plan(1, 0)
+    };
+    let mut old: SharedBufferPlan<u32> = sizes.renumbered(|_| None);
+    old.inputs = [2, 3, 0, 1].map(input).into();
+    old.queues = [1, 0, 3, 2].map(queue).into();
+    let new = old.renumbered(|port| [30, 10, 20].get(port as usize).copied().map(ports));
+    let now =
+        |port: u32, was: u32| SharedInputPlan { port: ports(port), headroom: own(was).0, alpha: Some(own(was).1) };
+    let queue_now = |port: u32, was: u32| SharedQueuePlan { port: ports(port), alpha: own(was).1 };
+    let inputs = vec![now(20, 2), now(30, 0), now(10, 1)];
+    assert_eq!(
+        new,
+        SharedBufferPlan { inputs, queues: vec![queue_now(10, 1), queue_now(30, 0), queue_now(20, 2)], ..sizes }
+    );
+}
+
 /// Admits frames of `size` octets to the groups of class 3 of some inputs in turn, until each has been refused; returns
 /// what each holds.
 fn fill(buffer: &mut SharedBuffer, inputs: &[u32], size: u64) -> Vec<u64> {
