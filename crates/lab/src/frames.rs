@@ -1,6 +1,7 @@
 //! Frames of a capture as rows: what each says about congestion.
 
 use qcnlab_capture::{CaptureError, CaptureReader, CapturedFrame, Direction};
+use qcnlab_units::Span;
 use qcnlab_wire::{
     CnTlv, Frame, IpEcn, MacControl, Payload, PfcTlv, RoceOpcode, RocePacket, SchemeBody, SchemeMessage, Segment, Tlv,
     UdpPayload,
@@ -129,7 +130,7 @@ fn row(captured: &CapturedFrame<'_>) -> Map<String, Value> {
                 put("credit_bytes", json!(octets.get()));
             }
             if let SchemeBody::SourcePause { ps } = body {
-                put("pause_s", json!(*ps as f64 * 1e-12));
+                put("pause_s", json!(Span::from_ps(*ps).seconds()));
             }
         }
         Payload::Lldp(unit) => {

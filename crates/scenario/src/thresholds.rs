@@ -5,7 +5,7 @@ use super::entry::Draw;
 use super::types::Scenario;
 use qcnlab_network::topology::PortId;
 use qcnlab_sim::Alpha;
-use qcnlab_units::{BitRate, Id};
+use qcnlab_units::BitRate;
 use std::collections::BTreeMap;
 
 /// A part as people write it.
@@ -37,13 +37,9 @@ impl Scenario {
         for (node, plan) in resolved.network.nodes.iter().zip(&resolved.shared_buffers) {
             let Some(plan) = plan else { continue };
             let mut by_rate: BTreeMap<BitRate, BTreeMap<String, u32>> = BTreeMap::new();
-            let inputs = plan
-                .inputs
-                .iter()
-                .filter_map(|input| Some((PortId::new(input.port.number()), "pg_alpha", input.alpha?)));
-            for (port, key, alpha) in inputs
-                .chain(plan.queues.iter().map(|queue| (PortId::new(queue.port.number()), "queue_alpha", queue.alpha)))
-            {
+            let inputs = plan.inputs.iter().filter_map(|input| Some((input.port, "pg_alpha", input.alpha?)));
+            let queues = plan.queues.iter().map(|queue| (queue.port, "queue_alpha", queue.alpha));
+            for (port, key, alpha) in inputs.chain(queues) {
                 *by_rate.entry(rate(port)).or_default().entry(format!("{key} {}", part(alpha))).or_default() += 1;
             }
             let links = by_rate.iter().map(|(rate, alphas)| {

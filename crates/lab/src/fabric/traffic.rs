@@ -27,8 +27,11 @@ pub(super) fn plans(
     for (number, (spec, paths)) in resolved.flows.iter().zip(paths).enumerate() {
         let traffic = traffic(scenario, spec, &transports[spec.traffic]);
         let own = settings(scenario, resolved, number, &traffic);
-        let settings = alike.get(&own).cloned().unwrap_or_else(|| own.into());
-        alike.insert(settings.clone());
+        let settings = alike.get(&own).cloned().unwrap_or_else(|| {
+            let first = Arc::new(own);
+            alike.insert(first.clone());
+            first
+        });
         let id = flows.push(FlowPlan {
             name: spec.name.clone(),
             paths,

@@ -87,11 +87,13 @@ impl Worst {
         let PausedLink { rate, delay, latency, reaction, longest, blocking, overhead, cell, .. } = self.link;
         let on_wire = |frame: Bytes| rate.time_for_rounded_up(frame + overhead).ps();
         // The frames before the one that crosses the threshold. In an input memory they fill what is below the threshold,
-        // in a shared buffer a reserve and one frame more; either is large enough for the blocking frame.
+        // in a shared buffer a reserve, and one more comes; what they fill is large enough for the blocking frame.
         let (first, other) = (self.link.takes(longest).get(), self.link.takes(blocking).get());
-        let reserved = other.div_ceil(first);
-        let below = blocking.get().div_ceil(longest.get());
-        let before = if memory == Memory::Shared { reserved + 1 } else { below };
+        let (filled, more) = match memory {
+            Memory::Input => (blocking.get().div_ceil(longest.get()), 0),
+            Memory::Shared => (other.div_ceil(first), 1),
+        };
+        let before = filled + more;
         let mut flows = vec![("crossing".to_owned(), longest, before + 1)];
         let filling = self.filling.iter().zip(1..);
         flows.extend(filling.map(|(frame, number): (_, u32)| (format!("filling{number}"), *frame, 1)));
@@ -143,13 +145,13 @@ latency = "{latency}"
         );
         let threshold = match memory {
             Memory::Input => {
-                let high = Bytes::new(below * longest.get());
+                let high = Bytes::new(filled * longest.get());
                 put(&mut text, format_args!("input_memory = \"{}\"\n", exact(high + headroom)));
                 format!("high = \"{}\"\n", exact(high))
             }
             Memory::Shared => {
                 // One frame is an octet below what is free, two are above it.
-                let (shared, reserve, links, classes) = (2 * first + 1, reserved * first, 3, 2);
+                let (shared, reserve, links, classes) = (2 * first + 1, filled * first, 3, 2);
                 let size = shared + links * (classes * reserve + headroom.get());
                 put(
                     &mut text,

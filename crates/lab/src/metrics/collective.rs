@@ -121,9 +121,10 @@ impl<'a> CollectiveRun<'a> {
     }
 
     fn new(scenario: &Scenario, fabric: &'a Fabric, done: &'a Finished, entry: usize) -> CollectiveRun<'a> {
-        let flows = || fabric.flows.ids().filter(|flow| fabric.entries[*flow] == EntryId::at(entry));
-        let first = flows().next().unwrap_or(fabric.flows.next_id());
-        let ends: Vec<(NodeId, NodeId)> = flows().map(|flow| fabric.ends(flow)).collect();
+        let entry_id = EntryId::at(entry);
+        let first = fabric.entries.find_id(|of| *of == entry_id).unwrap_or(fabric.entries.next_id());
+        let flows = fabric.entries.enumerate().filter(|(_, of)| **of == entry_id);
+        let ends: Vec<(NodeId, NodeId)> = flows.map(|(flow, _)| fabric.ends(flow)).collect();
         let mut nodes: Vec<NodeId> = ends.iter().flat_map(|(from, to)| [*from, *to]).collect();
         nodes.sort_unstable();
         nodes.dedup();
@@ -131,7 +132,7 @@ impl<'a> CollectiveRun<'a> {
             unreachable!("the entry is a collective operation")
         };
         let Ok(messages) = collective.messages() else { unreachable!("a checked operation has a schedule") };
-        let mut hosts = IdVec::from(nodes.clone());
+        let mut hosts = IdVec::from(nodes);
         for (message, (from, to)) in messages.iter().zip(ends) {
             hosts[message.from] = from;
             hosts[message.to] = to;
