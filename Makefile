@@ -17,7 +17,7 @@ ELSEWHERE := aarch64-apple-darwin x86_64-pc-windows-msvc
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo edit test test-long test-all extras test-browser validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth bench-lab bench-sweeps bench-start bench-live bench-live-decks bench-live-limiters bench-cost gate bless release-check check-elsewhere fuzz fuzz-live mutants unseen-values new-scheme docs gallery site lab lint wheel wheel-test wheel-here audit clean
+.PHONY: help demo edit test test-long test-all extras test-browser validate bench bench-peers bench-counts bench-tcp bench-micro bench-phases bench-growth bench-lab bench-sweeps bench-start bench-live bench-live-decks bench-live-limiters bench-schemes bench-cost gate bless release-check check-elsewhere fuzz fuzz-live mutants unseen-values new-scheme docs gallery site lab lint wheel wheel-test wheel-here audit clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
