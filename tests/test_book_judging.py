@@ -568,7 +568,7 @@ def test_a_batch_moves_the_bar_by_its_share() -> None:
     at: list[float] = []
     bar: Any = at.append
     for fraction in (0.0, 0.5, 1.0):
-        runner._move(bar, 0.2, 0.4, fraction)
+        runner._move(bar, 0.2, 0.4, fraction, 3, 8)
     assert at == pytest.approx([0.2, 0.4, 0.6])
 
 

@@ -1,11 +1,14 @@
 """What the bar over a run says, and what a run of messages says of how far it is."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import qcnlab
 from qcnlab import _core
+from qcnlab.book import runner
+from qcnlab.files.folders import core_digest
 from qcnlab.printing import progress
 
 TWO_BURSTS = """
@@ -64,7 +67,34 @@ def test_a_run_of_messages_counts_them() -> None:
 
 
 def test_a_run_that_ends_with_its_time_counts_none() -> None:
-    assert told("false")[-1] == (1.0,)
+    assert told("false")[-1] == (1.0, 0, 0)
+
+
+def test_cases_of_messages_move_the_bar_of_the_book_and_run_on_workers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One and two replications are two batches: the bar is at a third after the first.
+
+    It is not told the messages, for those of one batch are not those of all.
+    """
+    moved: list[tuple[float, ...]] = []
+
+    class Moved(progress.Bar):
+        def __call__(self, *said: float) -> None:
+            moved.append(said)
+
+    monkeypatch.setattr(runner, "Bar", Moved)
+    scenario = qcnlab.Scenario.from_toml(TWO_BURSTS.format(drain="true"))
+    tasks = [runner._Task(scenario, reps, tmp_path / str(reps), ()) for reps in (1, 2)]
+    runner._run(tasks, 5, 1, True)
+    assert all(len(said) == 1 for said in moved)
+    shares = [share for (share,) in moved]
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+    assert any(share == pytest.approx(1 / 3) for share in shares)
+    on_worker = runner._elsewhere(tasks[0], 5, core_digest())
+    assert (on_worker.metric("started"), on_worker.metric("unfinished")) == (16, 0)
+    assert qcnlab.open_run(tmp_path / "1").metric("fct_mean_ms") == on_worker.metric("fct_mean_ms")
 
 
 def test_the_bar_says_how_many_messages_are_complete_and_what_is_left(

@@ -260,8 +260,8 @@ def run(
 ) -> list[Outcome]:
     """Run all replications of all scenarios.
 
-    `progress` gets the share of the work that is done and, of runs of messages, how many messages
-    are complete and how many there are.
+    `progress` gets the share of the work that is done, how many messages are complete and how many
+    there are: 0 of 0 of runs that are not over with their messages.
     """
 
 def run_captured(

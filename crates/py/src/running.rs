@@ -92,7 +92,7 @@ pub(crate) struct Attended<'a> {
     pub(crate) work_ps: u64,
     /// Called with the share of the work that is done.
     pub(crate) progress: Option<Py<PyAny>>,
-    /// Whether it is also told how many messages are complete, and of how many, in runs that are over with them.
+    /// Whether it is also told how many messages are complete, and of how many: 0 of 0 in runs that are not over with them.
     pub(crate) counts_messages: bool,
 }
 
@@ -101,7 +101,7 @@ impl Attended<'_> {
     fn tell(&self, py: Python<'_>, share: f64) -> PyResult<()> {
         let Some(progress) = &self.progress else { return Ok(()) };
         let [done, all] = [&self.control.done_flows, &self.control.flows].map(|count| count.load(Ordering::Relaxed));
-        match self.counts_messages && all > 0 {
+        match self.counts_messages {
             true => progress.call1(py, (share, done, all)),
             false => progress.call1(py, (share,)),
         }

@@ -201,13 +201,11 @@ def _elsewhere(task: _Task, seed: int, build: str) -> Result:
     return result
 
 
-def _nothing(_fraction: float, _messages: int = 0, _of: int = 0) -> None:
+def _nothing(_fraction: float, _messages: int, _of: int) -> None:
     """Move no bar."""
 
 
-def _move(
-    bar: Bar, start: float, share: float, fraction: float, messages: int = 0, of: int = 0
-) -> None:
+def _move(bar: Bar, start: float, share: float, fraction: float, messages: int, of: int) -> None:
     """Move a bar by one batch of several; the messages of one batch are not those of all."""
     bar(start + share * fraction)
 
