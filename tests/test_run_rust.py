@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -27,6 +28,17 @@ def program(folder: Path, name: str, body: str, target: str = "") -> Program:
     crate = folder / "made"
     crate.mkdir(exist_ok=True)
     return Program(path, crate, target or f"--test {name}")
+
+
+def assert_ends(process: subprocess.Popen[str], pid: Path, sign: signal.Signals) -> None:
+    """Send a signal once a child has written its id: both end, with the code of Ctrl-C."""
+    while not pid.exists() or not pid.read_text().strip():
+        time.sleep(0.01)
+    process.send_signal(sign)
+    assert process.communicate()[1] == "stopped\n"
+    assert process.returncode == 130
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
 
 
 def test_what_failed_is_printed_with_its_command(
@@ -85,6 +97,106 @@ def test_a_program_that_never_ends_is_stopped_and_its_test_named(
     assert "; stopped after 0.3 s in slow::waits" in capsys.readouterr().out
 
 
+def cargo(folder: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> None:
+    """Put a script in the place of cargo."""
+    path = folder / "bin" / "cargo"
+    path.parent.mkdir()
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+    monkeypatch.setenv("PATH", str(path.parent), prepend=os.pathsep)
+
+
+def artifact(crate: str, name: str, kind: str, *, test: bool = True) -> str:
+    """What cargo says of something that it has built."""
+    return json.dumps(
+        {
+            "reason": "compiler-artifact",
+            "manifest_path": f"/crates/{crate}/Cargo.toml",
+            "target": {"kind": [kind], "name": name},
+            "profile": {"test": test},
+            "executable": f"/built/{crate}-{name}" if test else None,
+        }
+    )
+
+
+def test_programs_are_those_that_cargo_builds_for_tests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What takes long is first, and what runs alone last; a library that tests use is none."""
+    lines = [
+        artifact("live", "live", "test"),
+        artifact("units", "qcnlab_units", "lib", test=False),
+        artifact("units", "qcnlab_units", "lib"),
+        artifact("lab", "qcnlab_lab", "lib"),
+        artifact("lab", "digests", "test"),
+        '{"reason": "build-finished", "success": true}',
+    ]
+    told = "\n".join(lines)
+    body = f"echo \"$@\" > {tmp_path}/asked; cat << 'END'\n{told}\nEND"
+    cargo(tmp_path, monkeypatch, body)
+    built = run_rust.programs()
+    assert [each.name for each in built] == ["lab/digests", "lab/lib", "units/lib", "live/live"]
+    assert [each.command for each in built[:2]] == [
+        "cargo test --release -p qcnlab-lab --test digests",
+        "cargo test --release -p qcnlab-lab --lib",
+    ]
+    assert (built[0].path, built[0].crate) == (Path("/built/lab-digests"), Path("/crates/lab"))
+    asked = "test --release --tests --no-run --message-format=json-render-diagnostics\n"
+    assert (tmp_path / "asked").read_text() == asked
+
+
+def test_programs_that_have_an_order_are_there() -> None:
+    for name in (*run_rust.FIRST, *run_rust.ALONE):
+        crate, target = name.split("/")
+        tests = ROOT / "crates" / crate / "tests"
+        lib = target == "lib" and (tests.parent / "src" / "lib.rs").exists()
+        assert lib or any((tests / f"{target}{end}").exists() for end in (".rs", "/main.rs")), name
+
+
+def test_tests_that_do_not_compile_end_with_2(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cargo(tmp_path, monkeypatch, 'echo \'{"reason": "build-finished"}\'; exit 101')
+    with pytest.raises(SystemExit) as left:
+        run_rust.main([])
+    assert left.value.code == 2
+
+
+@pytest.mark.parametrize(("ends", "code"), [(0, 0), (101, 1)])
+def test_the_end_says_how_many_passed_and_what_failed(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    ends: int,
+    code: int,
+) -> None:
+    right = program(tmp_path, "right", f"echo '{PASSED}'")
+    other = program(tmp_path, "other", f"echo '{PASSED if ends == 0 else FAILED}'; exit {ends}")
+    none = program(tmp_path, "none", "echo 'test result: ok. 0 passed; 0 failed; 0 ignored'")
+    monkeypatch.setattr(run_rust, "programs", lambda: [right, other, none])
+    assert run_rust.main(["word"]) == code
+    said = capsys.readouterr().out
+    assert "none" not in said
+    end = {
+        0: "6 tests in Rust passed, 2 were left out; 0 of 3 programs failed\n",
+        1: "5 tests in Rust passed, 1 were left out; 1 of 3 programs failed\n"
+        "  cargo test --release -p qcnlab-made --test other\n",
+    }[code]
+    assert said.endswith(f"\n{end}")
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_compiler(tmp_path: Path, sign: signal.Signals) -> None:
+    waits = program(tmp_path, "cargo", f"echo $$ > {tmp_path}/pid; exec sleep 60")
+    process = subprocess.Popen(
+        [sys.executable, ROOT / "tests" / "run_rust.py"],
+        env=os.environ | {"PATH": f"{waits.path.parent}:{os.environ['PATH']}"},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert_ends(process, tmp_path / "pid", sign)
+
+
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_programs(tmp_path: Path, sign: signal.Signals) -> None:
     waits = program(tmp_path, "waits", f"echo $$ > {tmp_path}/pid; exec sleep 60")
@@ -96,13 +208,7 @@ def test_a_signal_ends_the_programs(tmp_path: Path, sign: signal.Signals) -> Non
         "sys.exit(run_rust.main([]))\n"
     )
     process = subprocess.Popen([sys.executable, "-c", text], stderr=subprocess.PIPE, text=True)
-    while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text().strip():
-        time.sleep(0.01)
-    process.send_signal(sign)
-    assert process.communicate()[1] == "stopped\n"
-    assert process.returncode == 130
-    with pytest.raises(ProcessLookupError):
-        os.kill(int((tmp_path / "pid").read_text()), 0)
+    assert_ends(process, tmp_path / "pid", sign)
 
 
 def test_make_keeps_byte_code_whatever_the_environment_says() -> None:
