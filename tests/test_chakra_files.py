@@ -208,6 +208,33 @@ def test_nodes_of_a_trace_are_a_step_by_hand(here: CommandLine) -> None:
     assert round(told["exposed_mean_s"] * 2e12) == heard - 10_000_000 + there - 2_000_000
 
 
+def test_a_message_to_itself_is_there_when_it_is_sent(here: CommandLine) -> None:
+    """The receive of rank 0 waits for nothing of its own, but for what the send waits for."""
+    first = [
+        node(1, COMPUTE, (), 10), node(2, SEND, (1,), comm_dst=0, comm_size=4096, comm_tag=1),
+        node(3, RECEIVE, comm_src=0, comm_size=4096, comm_tag=1), node(4, COMPUTE, (3,), 5),
+        node(5, SEND, (4,), comm_dst=1, comm_size=4096, comm_tag=2),
+    ]  # fmt: skip
+    second = [node(6, RECEIVE, comm_src=0, comm_size=4096, comm_tag=2)]
+    imported(here, *own(here, first, second), *STAR)
+    result = qcnlab.run(qcnlab.load(here.folder / "made.toml"), reps=1, progress=False)
+    there = 15_000_000 + 2_665_280
+    assert result.steps().timelines[0].tasks == [
+        {0: (0, 10_000_000)},
+        {0: (10_000_000, 15_000_000)},
+        {0: (15_000_000, there + 2_010_560), 1: (0, there)},
+    ]
+
+
+def test_the_end_of_a_ring_waits_for_its_last_message(here: CommandLine) -> None:
+    """Of the six that each of four ranks sends."""
+    call = node(1, COLLECTIVE, comm_type=0, comm_size=1_000_000)
+    imported(here, *own(here, *[[call]] * 4), *STAR)
+    made = (here.folder / "made.flows.csv").read_text(encoding="utf-8")
+    told = next(line for line in made.splitlines() if line.startswith("# step: "))
+    assert json.loads(told.removeprefix("# step: "))["nodes"] == [[[0, 0, 6, 1, []]]] * 4
+
+
 def drawn_traces(dice: random.Random, ranks: int) -> list[list[bytes]]:
     """Return traces in which ranks compute, send and add up in some order, that can end."""
     own: list[list[tuple[int, int, dict[str, Any]]]] = [[] for _ in range(ranks)]

@@ -321,10 +321,8 @@ def _interval(befores: list[Interval | None], time: int, ends: list[int | None])
 
 
 def _end(tasks: list[dict[int, Interval | None]], rank: int) -> int:
-    """Return when the last of a rank's tasks ended; 0 if it has none, or one did not end."""
-    own = [row[rank] for row in tasks if rank in row]
-    ends = [each[1] for each in own if each is not None]
-    return max(ends, default=0) if len(ends) == len(own) else 0
+    """Return when the last of a rank's tasks that ended did so, ps; 0 if none did."""
+    return max((each[1] for row in tasks if (each := row.get(rank)) is not None), default=0)
 
 
 def has_steps(result: Recorded) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from qcnlab.formats.messages import MOST_MESSAGES
 from qcnlab.formats.schedules.operations import CALC, RECV, SEND, Matches, Position, Rank, match
+from qcnlab.formats.schedules.order import in_circle, in_order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -190,9 +191,10 @@ class _Walk:
 
     def forget(self, at: int, users: list[int]) -> None:
         """Let go of times that nobody asks for any more."""
-        for each in self.befores(at):
+        befores = self.befores(at)
+        for each in befores:
             users[each] -= 1
-        for each in (*self.befores(at), at):
+        for each in (*befores, at):
             if users[each] == 0 and each in self.end:
                 del self.start[each], self.end[each]
 
@@ -248,32 +250,12 @@ class _Walk:
     def order(self) -> list[int]:
         """Return the operations so that each comes after those that it waits for."""
         rank = self.rank
-        open_ = [0] * len(rank.kinds)
-        waiters: dict[int, list[int]] = {}
-        for at in range(len(rank.kinds)):
-            befores = self.befores(at)
-            open_[at] = len(befores)
-            for each in befores:
-                waiters.setdefault(each, []).append(at)
-        order = [at for at, count in enumerate(open_) if count == 0]
-        for at in order:
-            for waiter in waiters.get(at, ()):
-                open_[waiter] -= 1
-                if open_[waiter] == 0:
-                    order.append(waiter)
-        if len(order) < len(open_):
-            at = self.in_circle(open_)
+        count = len(rank.kinds)
+        order = in_order(count, self.befores)
+        if len(order) < count:
+            at = in_circle(count, self.befores, order)
             raise rank.fault(at, "the operation waits for itself, through others: break the circle")
         return order
-
-    def in_circle(self, open_: list[int]) -> int:
-        """Return an operation that waits for itself: those before an open one lead there."""
-        at = next(at for at, count in enumerate(open_) if count)
-        seen: set[int] = set()
-        while at not in seen:
-            seen.add(at)
-            at = next(each for each in self.befores(at) if open_[each])
-        return at
 
 
 def _latest(terms: list[Terms]) -> Terms:
@@ -299,24 +281,15 @@ def _later(terms: Terms, delay: int) -> Terms:
 
 def _check_order(ranks: Sequence[Rank], messages: list[Message]) -> None:
     """Raise `FormatError` if a message waits for itself, through others."""
-    open_ = [len(message.after) for message in messages]
-    waiters: dict[int, list[int]] = {}
-    for number, message in enumerate(messages):
-        for before in message.after:
-            waiters.setdefault(before, []).append(number)
-    free = [number for number, count in enumerate(open_) if count == 0]
-    for number in free:
-        for waiter in waiters.get(number, ()):
-            open_[waiter] -= 1
-            if open_[waiter] == 0:
-                free.append(waiter)
-    if len(free) == len(messages):
+    count = len(messages)
+
+    def befores(number: int) -> dict[int, int]:
+        return messages[number].after
+
+    order = in_order(count, befores)
+    if len(order) == count:
         return
-    number = next(number for number, count in enumerate(open_) if count)
-    seen: set[int] = set()
-    while number not in seen:
-        seen.add(number)
-        number = next(before for before in messages[number].after if open_[before])
+    number = in_circle(count, befores, order)
     rank, at = messages[number].position
     raise ranks[rank].fault(
         at,

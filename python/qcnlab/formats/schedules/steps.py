@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from qcnlab.formats.schedules.collectives import Collective, Span, expand, span
 from qcnlab.formats.schedules.operations import CALC, SEND, Rank
+from qcnlab.formats.schedules.order import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -287,7 +288,9 @@ def traced_line(
         "nodes": [
             [[*each[:2], len(each.sends), *each[3:]] for each in own] for own in nodes
         ],
-        "order": [_order(own) for own in nodes],
+        "order": [
+            in_order(len(own), [each.waits for each in own].__getitem__) for own in nodes
+        ],
         "senders": [
             sorted(
                 (at for at, each in enumerate(own) if each.sends), key=lambda at: own[at].sends[0]
@@ -296,22 +299,6 @@ def traced_line(
         ],
     }  # fmt: skip
     return f"{MARK}{json.dumps(told, separators=(',', ':'))}"
-
-
-def _order(nodes: Sequence[TracedNode]) -> list[int]:
-    """Return the positions of nodes, each after those that it waits for."""
-    open_ = [len(each.waits) for each in nodes]
-    waiters: list[list[int]] = [[] for _ in nodes]
-    for at, each in enumerate(nodes):
-        for before in each.waits:
-            waiters[before].append(at)
-    order = [at for at, count in enumerate(open_) if count == 0]
-    for at in order:
-        for waiter in waiters[at]:
-            open_[waiter] -= 1
-            if open_[waiter] == 0:
-                order.append(waiter)
-    return order
 
 
 def _ends(rank: Rank) -> set[int]:
