@@ -104,9 +104,9 @@ bench-live-limiters: $(CORE) ## compare who paces in live runs, the adapter or t
 bench-schemes: $(CORE) $(VENV)/.tools ## set all schemes the same tasks, and write the tables of docs/concepts/qcn-and-its-descendants-in-one-hotspot.md (10 minutes on 2 cores; ARGS=--missing: rows that the page lacks)
 	@$(BIN)/python benches/schemes_side_by_side.py $(ARGS)
 
-bench-cost: ## print instructions a frame-hop of each scheme over RoCE (needs valgrind; ARGS="bfc hpcc": these)
+bench-cost: $(CORE) ## print instructions a frame-hop of each scheme over RoCE (needs valgrind; ARGS="bfc hpcc": these)
 	cargo build --release --quiet -p qcnlab-lab --example workload
-	@$(PYTHON) benches/scheme_cost.py $(ARGS)
+	@$(BIN)/python benches/scheme_cost.py $(ARGS)
 
 gate: ## compare the engine's instruction counts with the accepted ones (needs valgrind)
 	cargo build --release --quiet -p qcnlab-lab --example workload
