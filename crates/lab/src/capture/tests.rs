@@ -183,6 +183,24 @@ fn what_cannot_be_captured_is_refused_before_the_run() {
     assert_eq!(message, "the capture /nowhere/run.pcapng cannot be written: No such file or directory (os error 2)");
 }
 
+/// What SFC's port says to a source is in the frames, with the time for which it stops it.
+#[test]
+fn a_capture_says_for_how_long_a_source_stops() {
+    let short = ["duration=8 ms", "warmup=1 ms", "hotspot.0.from=2 ms", "hotspot.0.until=5 ms"];
+    let scenario = shipped(HOTSPOT, &[&short[..], &["scheme.name=sfc"]].concat());
+    let file = Temporary::new("source-pause");
+    let (outcome, _) = captured(&scenario, &CaptureOptions::new(&file.0, "*"));
+    let rows = rows(&file.0);
+    let sent = of_kind(&rows, "source pause").filter(|row| row["direction"] == "sent");
+    let said: Vec<f64> = sent.map(|row| row["pause_s"].as_f64().unwrap()).collect();
+    let times = outcome.replications[0].done.trace.messages.signal.iter().map(|signal| match signal {
+        qcnlab_schemes::Signal::SourcePause(pause) => pause.time.seconds(),
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(said, times.collect::<Vec<_>>());
+    assert!(said.len() > 10 && said.iter().all(|time| (1e-9..1e-2).contains(time)), "{said:?}");
+}
+
 /// Messages that stop single queues are in no frame format that is published.
 #[test]
 fn a_run_whose_messages_have_no_format_is_not_captured() {
