@@ -4,6 +4,7 @@
 use qcnlab_lab::units::{Instant, Span};
 use qcnlab_lab::{Control, Data, Ending, METRICS, NoFlowLevel, Options, Outcome, RunError, run};
 use qcnlab_scenario::Scenario;
+use std::sync::atomic::Ordering;
 
 const SWITCH: &str = "kind = \"switch\"\nhosts = 5\nrate = \"10 Gb/s\"\ndelay = \"1 us\"\n";
 
@@ -47,6 +48,16 @@ fn column(outcome: &Outcome, name: &str) -> String {
         other => panic!("{other:?}"),
     };
     cells.join(" ")
+}
+
+/// Of three flows two end; 10 MB take 8 ms, of which the run lasts one.
+#[test]
+fn a_run_tells_how_many_of_its_flows_have_ended() {
+    let text = listed(SWITCH, "host1,host5,15 KB,0 s\nhost2,host5,15 KB,0 s\nhost3,host4,10 MB,0 s\n");
+    let (options, control) = (Options { flow_level: true, ..Options::default() }, Control::default());
+    run(&[scenario(&text, &[])], &options, &control).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!([&control.done_flows, &control.flows].map(|count| count.load(Ordering::Relaxed)), [2, 3]);
+    assert_eq!(control.done_ps.load(Ordering::Relaxed), 1_000_000_000);
 }
 
 /// 15 000 B are ten frames of 1.2 us: 12 us on a link. Alone 2 us of way and one frame more: 15.2 us, 3.2 beyond the 12. Two

@@ -61,10 +61,11 @@ fn run(
     if !ended {
         return Err(RunError::Cancelled);
     }
-    control.done_ps.fetch_add(work as u64 - told.0, Ordering::Relaxed);
     let passages = level.passages();
-    let finished = passages.iter().map(|passage| passage.finished).filter(|at| *at != Instant::NEVER);
-    let last = finished.max().filter(|last| scenario.drain && !level.goes_on() && *last < end);
+    let finished = || passages.iter().map(|passage| passage.finished).filter(|at| *at != Instant::NEVER);
+    control.done_ps.fetch_add(work as u64 - told.0, Ordering::Relaxed);
+    control.done_flows.fetch_add(finished().count() as u64 - told.1, Ordering::Relaxed);
+    let last = finished().max().filter(|last| scenario.drain && !level.goes_on() && *last < end);
     let (end, ending) = last.map_or((end, Ending::Time), |last| (last, Ending::Drained));
     let flows: IdVec<FlowId, FlowTally> =
         fabric.flows.ids().zip(passages).map(|(flow, each)| tally(fabric, flow, &each, end)).collect();
