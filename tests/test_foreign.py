@@ -32,6 +32,7 @@ from qcnlab.foreign import (
     Reflection,
     Scheme,
     Signal,
+    SourcePause,
 )
 
 if TYPE_CHECKING:
@@ -387,6 +388,43 @@ def test_answers_that_are_none_are_named(
     monkeypatch.setattr(Answers, "answer", answer)
     with pytest.raises(qcnlab.Error, match=message):
         qcnlab.run(scenario(name), reps=1)
+
+
+class TellsToStop(CongestionPoint):
+    """Tells sources to stop for as many nanoseconds as octets are queued."""
+
+    def __init__(self, cp: int) -> None:
+        super().__init__(cp)
+        self.said: list[Signal] = Stops.said
+
+    def on_arrival(self, now: int, frame: Arrival, queue: Queue, dice: Dice) -> Signal | None:
+        if not frame.controlled or queue.length < 30_000:
+            return None
+        self.said.append(SourcePause(self.cp, 1_000 * queue.length))
+        return self.said[-1]
+
+
+class Listens(ReactionPoint):
+    def on_signal(self, now: int, signal: Signal, dice: Dice) -> None:
+        Stops.heard.append(signal)
+
+
+class Stops(Scheme):
+    congestion_point = TellsToStop
+    reaction_point = Listens
+    hears = speaks = (SourcePause,)
+    said: ClassVar[list[Signal]] = []
+    heard: ClassVar[list[Signal]] = []
+
+
+def test_a_pause_of_a_source_reaches_it_as_it_was_sent() -> None:
+    """Those that are on their way at the end are not heard."""
+    Stops.said.clear()
+    Stops.heard.clear()
+    qcnlab.run(scenario("Stops"), reps=1)
+    assert len(Stops.heard) > 10
+    assert len({signal.time for signal in Stops.heard if isinstance(signal, SourcePause)}) > 5
+    assert Stops.said[: len(Stops.heard)] == Stops.heard
 
 
 class Leaves(Halving):
