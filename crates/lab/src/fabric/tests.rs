@@ -7,6 +7,7 @@ use qcnlab_sim::{
     FlowId, FlowPlan, PausePlan, PauseRule, PauseScope, PauseTarget, Plan, PortId, PortPlan, Process, Traffic,
 };
 use qcnlab_units::{BitRate, Bytes, Id, Span};
+use std::sync::Arc;
 
 /// Deck 004, Baseline Input-Generated Hotspot, with what the tests add.
 const EDGES: &str = r#"
@@ -243,6 +244,12 @@ fn limiters_are_shared_when_there_are_few() {
         (flow.room, flow.rate_step, flow.burst)
     };
     assert_eq!(of(0), (None, None, None));
+    // Settings are those of the host, which its flows share, and so do flows of other hosts that have the same.
+    let shared = |one, other| {
+        let [one, other] = [one, other].map(|flow| &plan.flows[FlowId::new(flow)].settings);
+        Arc::ptr_eq(one, other)
+    };
+    assert_eq!([shared(3, 4), shared(0, 6), shared(0, 3)], [true, true, false]);
     let parts = (Bytes::new(30_000), BitRate::bps(9_600_000), Bytes::new(3_000));
     assert_eq!(of(4), (Some(parts.0), Some(parts.1), Some(parts.2)));
 }
