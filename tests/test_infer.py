@@ -17,7 +17,7 @@ from made_up_book import CASE, book, claim, row
 from qcnlab.book import BookError, load, runner
 from qcnlab.book.cases import Hot
 from qcnlab.book.variants import Part
-from qcnlab.infer import progress, scoring, space
+from qcnlab.infer import command, progress, scoring, space
 from qcnlab.infer.report import Report, claim_name
 from qcnlab.infer.searching import Outcome, Plan, Search, best
 from qcnlab.infer.space import Dimension, Set, Space, Value
@@ -372,6 +372,29 @@ def test_the_made_up_paper_gives_its_reading_away(
     assert (
         "qcnlab infer deck009 --reps 4 --final-reps 10 --starts 1 --pairs 40 --finalists 4" in text
     )
+
+
+def test_each_option_is_what_it_says(
+    tmp_path: Path, cli: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[command.Options] = []
+
+    def infer(options: command.Options) -> tuple[dict[str, Any], str]:
+        asked.append(options)
+        return {}, ""
+
+    monkeypatch.setattr(command, "infer", infer)
+    words = "--dimension a --dimension b --hold c=1 --reps 2 --final-reps 3 --starts 5 --pairs 7"
+    more = "--finalists 11 --seed 0 --jobs 13 --on threads --out o --page p --book k"
+    done = cli("infer", "deck009", "9.1", *words.split(), *more.split())
+    assert done.returncode == 0, done.stderr
+    plan = Plan(replications=2, final=3, starts=5, pairs=7, finalists=11, seed=0)
+    assert asked == [
+        command.Options(
+            wanted=["deck009", "9.1"], dimensions=["a", "b"], held=["c=1"], plan=plan, jobs=13,
+            on="threads", dry_run=False, out=Path("o"), page=Path("p"), book=Path("k"),
+        )
+    ]  # fmt: skip
 
 
 def test_a_cluster_gives_the_same(paper: Path, tmp_path: Path) -> None:

@@ -122,3 +122,65 @@ def test_captures_of_others_are_replayed(cli: CommandLine, tmp_path: Path) -> No
     # 1518 twice, and 64, to which the card pads the short one; 20 us from first to last.
     assert (held["frames"], held["octets"]) == (3, 3100)
     assert held["duration_s"] == pytest.approx(20e-6)
+
+
+@pytest.mark.parametrize(
+    ("keys", "priorities"),
+    [
+        ("", [0, 0]),
+        ('flows_by = "addresses"', [0]),
+        ("keep_priority = true", [0, 5]),
+        ('flows_by = "addresses"\nkeep_priority = true', [0, 5]),
+    ],
+)
+def test_what_tells_flows_apart_and_their_priority(
+    tmp_path: Path, keys: str, priorities: list[int]
+) -> None:
+    """Two frames of UDP between the same hosts, from ports 1000 and 1001, the second with PCP 5."""
+    ends = bytes.fromhex("020000000002020000000001")
+    packet = bytes.fromhex("4500001c00000000401100000a0000010a000002")
+    frames = b""
+    for us, port, tag in ((0, 1000, b""), (10, 1001, bytes.fromhex("8100a000"))):
+        udp = port.to_bytes(2) + bytes.fromhex("07d000080000")
+        octets = (ends + tag + b"\x08\x00" + packet + udp).ljust(60, b"\0")
+        head = ((1).to_bytes(4), us.to_bytes(4), len(octets).to_bytes(4), (1000).to_bytes(4))
+        frames += b"".join(head) + octets
+    header = bytes.fromhex("a1b2c3d4 0002 0004 00000000 00000000 00040000 00000001")
+    (tmp_path / "two.pcap").write_bytes(header + frames)
+    text = SCENARIO.replace("runs/hotspot/capture.pcapng", "two.pcap")
+    file = tmp_path / "two.toml"
+    file.write_text(text.replace('frame = "1500 B"', f'frame = "1500 B"\n{keys}'), "utf-8")
+    table = qcnlab.run(qcnlab.load(file), reps=1, progress=False).flows.to_polars()
+    assert table["priority"].to_list() == priorities
+    assert sum(table["sent_frames"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("direction", "lengths"), [("both", [700, 800, 900]), ("received", [700]), ("sent", [800])]
+)
+def test_frames_of_a_direction(tmp_path: Path, direction: str, lengths: list[int]) -> None:
+    """A pcapng file with a frame received, a frame sent, and one of which nobody says it."""
+
+    def block(kind: int, body: bytes) -> bytes:
+        length = (12 + len(body)).to_bytes(4, "little")
+        return kind.to_bytes(4, "little") + length + body + length
+
+    head = bytes.fromhex("0200000000020200000000010800")
+    packet = bytes.fromhex("4500001c00000000401100000a0000010a000002")
+    octets = (head + packet).ljust(60, b"\0")
+    blocks = block(0x0A0D0D0A, bytes.fromhex("4d3c2b1a01000000ffffffffffffffff"))
+    blocks += block(1, bytes.fromhex("0100000000000000"))
+    for us, (length, flags) in enumerate([(700, 1), (800, 2), (900, None)]):
+        at = bytes(8) + us.to_bytes(4, "little")
+        body = at + (60).to_bytes(4, "little") + length.to_bytes(4, "little") + octets
+        if flags is not None:
+            body += bytes.fromhex("02000400") + flags.to_bytes(4, "little") + bytes(4)
+        blocks += block(6, body)
+    (tmp_path / "ways.pcapng").write_bytes(blocks)
+    text = SCENARIO.replace("runs/hotspot/capture.pcapng", "ways.pcapng")
+    file = tmp_path / "ways.toml"
+    keys = f'frame = "1500 B"\ndirection = "{direction}"'
+    file.write_text(text.replace('frame = "1500 B"', keys), "utf-8")
+    table = qcnlab.run(qcnlab.load(file), reps=1, progress=False).flows.to_polars()
+    assert table["sent_frames"].to_list() == [len(lengths)]
+    assert table["delivered_bytes"].to_list() == [sum(lengths)]

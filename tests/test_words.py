@@ -310,6 +310,12 @@ def test_what_is_proposed_is_near_in_meaning(typed: str) -> None:
     assert UNLIKE[typed] in proposed
 
 
+def test_four_are_proposed_at_most_the_most_alike_first() -> None:
+    known = {name: [name, "Nothing."] for name in ("incast5", "incast33", "incast", "incast44")}
+    assert nearest("incasts", known) == ["incast", "incast5", "incast33", "incast44"]
+    assert nearest("incasts", {"incast222": ["x", ""], **known}) == nearest("incasts", known)
+
+
 def test_meaning_goes_before_spelling() -> None:
     known = {
         "pause": ["pause", "Stops a link."],

@@ -19,6 +19,7 @@ TYPO = 0.84
 """So alike two names are where one is a slip of the other."""
 ALIKE = 0.6
 """So alike they are where one may be meant for the other."""
+MOST_PROPOSED = 4
 SMALL = frozenset({
     "a", "an", "and", "are", "at", "be", "by", "do", "does", "for", "from", "get", "how", "i",
     "in", "is", "it", "my", "of", "on", "or", "should", "that", "the", "to", "too", "what", "when",
@@ -55,8 +56,8 @@ def plain_form(name: str) -> str:
     return re.sub(r"[-_\s]+", " ", name.strip().lower())
 
 
-def nearest(wanted: str, known: Mapping[str, Iterable[str]], most: int = 4) -> list[str]:
-    """Return what may be meant by a name that nothing has.
+def nearest(wanted: str, known: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return what may be meant by a name that nothing has: `MOST_PROPOSED` at most.
 
     Slips come first, then what has a name that stands in it, the longest first, then what shares
     words with it, in its names or in what is said of it, then what is spelled like it.
@@ -67,8 +68,6 @@ def nearest(wanted: str, known: Mapping[str, Iterable[str]], most: int = 4) -> l
         The name.
     known : mapping of str to iterable of str
         What there is, by the name that is proposed: its names, and what is said of it last.
-    most : int, optional
-        So many at most.
 
     Examples
     --------
@@ -97,7 +96,7 @@ def nearest(wanted: str, known: Mapping[str, Iterable[str]], most: int = 4) -> l
             ranked.append((2, -meant, proposal))
         elif alike >= ALIKE:
             ranked.append((3, -alike, proposal))
-    return [proposal for *_, proposal in sorted(ranked)[:most]]
+    return [proposal for *_, proposal in sorted(ranked)[:MOST_PROPOSED]]
 
 
 def _held(form: str, names: Iterable[str]) -> int:
