@@ -133,3 +133,105 @@ fn described(frame: &Frame, queue: u16, came: CameOver) -> QueuedFrame {
         hop_rtt: came.hop_rtt,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::flag;
+    use qcnlab_schemes::Purpose;
+    use std::sync::{Arc, Mutex};
+
+    /// What a point was told of a queue: its octets, the active queues, and where the frame came from; or that it was stopped.
+    #[derive(Debug, PartialEq)]
+    enum Heard {
+        Queued(u64, u32, Option<u32>),
+        Paused(u16, bool),
+    }
+
+    /// Gives each flow the queue of its number, and notes what it hears.
+    #[derive(Debug)]
+    struct Listener(Arc<Mutex<Vec<Heard>>>);
+
+    impl BackpressurePoint for Listener {
+        fn queues(&self) -> u16 {
+            4
+        }
+
+        fn quantum(&self) -> Bytes {
+            Bytes::new(1500)
+        }
+
+        fn queue_for(&mut self, _: Instant, flow: qcnlab_schemes::FlowId, _: &mut Dice) -> u16 {
+            flow.0 as u16
+        }
+
+        fn on_enqueue(&mut self, frame: &QueuedFrame, queues: QueuesNow) -> Held {
+            let heard = Heard::Queued(queues.len.get(), queues.active, frame.upstream.map(|upstream| upstream.queue));
+            self.0.lock().unwrap().push(heard);
+            Held::default()
+        }
+
+        fn on_dequeue(&mut self, _: Instant, _: &QueuedFrame, _: bool) -> bool {
+            false
+        }
+
+        fn on_queue_pause(&mut self, queue: u16, paused: bool) {
+            self.0.lock().unwrap().push(Heard::Paused(queue, paused));
+        }
+    }
+
+    fn came(flow: u32) -> CameOver {
+        CameOver { flow: FlowId::new(flow), link: PortId::new(0), from_host: true, hop_rtt: Span::from_us(2) }
+    }
+
+    /// Frames of 100 octets, and what the point hears of each step.
+    fn heard(steps: impl FnOnce(&mut FlowQueues, &dyn Fn(&mut FlowQueues, u32, u8))) -> Vec<Heard> {
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let mut queues =
+            FlowQueues::new(3, Box::new(Listener(Arc::clone(&heard))), Dice::new(1, 0, "s->c", Purpose::Queueing));
+        steps(&mut queues, &|queues, flow, flags| {
+            let mut frame = Frame::of_class(3, 100);
+            frame.set(flags);
+            assert_eq!(queues.enqueue(Instant::ZERO, frame, came(flow), BitRate::gbps(10)), None);
+        });
+        drop(queues);
+        Arc::into_inner(heard).unwrap().into_inner().unwrap()
+    }
+
+    /// A queue that is stopped is not active, whether it was stopped with frames or without; one that has sent its last is not
+    /// either. Who is told twice hears it once.
+    #[test]
+    fn queues_with_frames_that_may_send_are_active() {
+        let all = heard(|queues, enters| {
+            enters(queues, 0, flag::CONTROLLED);
+            enters(queues, 1, flag::CONTROLLED);
+            queues.pause(0, true);
+            queues.pause(0, true);
+            queues.pause(2, true);
+            enters(queues, 2, flag::CONTROLLED);
+            enters(queues, 0, flag::CONTROLLED);
+            assert!(queues.dequeue(Instant::ZERO, |_| came(1)).is_some());
+            assert!(queues.dequeue(Instant::ZERO, |_| came(1)).is_none());
+            queues.pause(2, false);
+            enters(queues, 3, flag::CONTROLLED);
+            assert_eq!(queues.waiting().count(), 4);
+        });
+        use Heard::{Paused, Queued};
+        let expected = [
+            Queued(100, 1, Some(0)),
+            Queued(100, 2, Some(1)),
+            Paused(0, true),
+            Paused(2, true),
+            Queued(100, 1, Some(2)),
+            Queued(200, 1, Some(0)),
+            Paused(2, false),
+            Queued(100, 2, Some(3)),
+        ];
+        assert_eq!(all, expected);
+    }
+
+    #[test]
+    fn frames_that_nobody_controls_are_not_stopped() {
+        assert_eq!(heard(|queues, enters| enters(queues, 1, 0)), [Heard::Queued(100, 1, None)]);
+    }
+}

@@ -134,6 +134,32 @@ fn connections_wait_as_queue_pairs_do() {
     }
 }
 
+/// A sender whose timeout is shorter than the way back has repeated its segment when the first acknowledgement comes, and hears
+/// of it again: that is still one of the two that the third flow waits for. The other starts a millisecond later.
+#[test]
+fn a_connection_is_complete_once() {
+    let config = tcp::Config {
+        mss: Bytes::new(1000),
+        headers: Bytes::new(48),
+        initial_rto: Span::from_us(2),
+        min_rto: Span::from_us(2),
+        granularity: Span::ZERO,
+        ..testing::connection(Flavour::NewReno)
+    };
+    for at in [Sender, Receiver] {
+        let mut net = star();
+        let (first, second) = (message(&mut net, "a", "b"), message(&mut net, "c", "b"));
+        net.plan.flows[second].start = Instant::ZERO + Span::from_ms(1);
+        let third = waiting(&mut net, "b", "c", Span::ZERO, &[(first, at), (second, Receiver)]);
+        for flow in &mut net.plan.flows {
+            flow.traffic = Traffic::Tcp { config: config.into(), total: Some(Bytes::new(1000)) };
+        }
+        let done = net.run();
+        assert!(done.flows[first].tcp.unwrap().retransmitted > 0, "{:?}", done.flows[first]);
+        assert_eq!(done.flows[third].started, done.flows[second].finished, "{at:?}");
+    }
+}
+
 /// A flow that may start before 44,540.8 ns does not start then, and so nothing that waits for it; the run drains when
 /// the third flow is acknowledged, 2096 ns after its last octet came.
 #[test]

@@ -37,10 +37,14 @@ fn set_rate(net: &mut Net, port: &str, rate: BitRate) {
     net.plan.ports[port].rate = rate;
 }
 
-fn set_queues(net: &mut Net, queues: u64) {
+fn set_parameter(net: &mut Net, name: &str, value: Value) {
     let table = net.plan.scheme.cp_mut();
-    let index = table.fields().iter().position(|field| field.name == "queues").unwrap();
-    table.set(index, Some(Value::Integer(queues)));
+    let index = table.fields().iter().position(|field| field.name == name).unwrap();
+    table.set(index, Some(value));
+}
+
+fn set_queues(net: &mut Net, queues: u64) {
+    set_parameter(net, "queues", Value::Integer(queues));
 }
 
 /// Runs with few events and with all, which is the same run.
@@ -124,6 +128,45 @@ fn who_shares_a_queue_with_a_slow_flow_waits_for_it() {
     let shared = run(&mut net);
     assert!(finished(&apart, victim) < 400 * 838_400 && finished(&apart, slow) > 200 * 8_384_000);
     assert!(finished(&shared, victim) > 100 * 8_384_000, "{}", finished(&shared, victim));
+}
+
+/// Ten packets from a and, 0.1 us later, four from b into 1 Gb/s, where each takes 8.384 us: when the first of a has left, at
+/// 10 222.4 ns, all others wait. Nobody is stopped. Turns of 1500 octets: a, b, a, b, a, and then b has 904 octets left over
+/// and sends two, the last of which is the seventh. Turns of 4192 octets: a, and four of b: the fifth. Its last octet is at c
+/// 1 us after its transmission, and the acknowledgement of 60 octets at b 2 * (48 ns + 1 us) later.
+#[test]
+fn queues_take_turns_of_the_quantum() {
+    for (quantum, place) in [(1500, 7), (4192, 5)] {
+        let mut net = linked(&["a", "b", "c", "s"], &[("a", "s"), ("b", "s"), ("s", "c")]);
+        set_rate(&mut net, "s->c", BitRate::gbps(1));
+        set_parameter(&mut net, "threshold", Value::Number(1e6));
+        set_parameter(&mut net, "quantum", Value::Size(Bytes::new(quantum)));
+        message(&mut net, "a", "c", 10);
+        let second = message(&mut net, "b", "c", 4);
+        net.plan.flows[second].start = Instant::ZERO + Span::from_ns(100);
+        record_all_ports(&mut net);
+        let done = run(&mut net);
+        assert_eq!(
+            (finished(&done, second), done.counters.pause_frames),
+            (1_838_400 + place * 8_384_000 + 3_096_000, 0)
+        );
+    }
+}
+
+/// PFC beside BFC, which stops nobody here. A hundred packets come to t, which has room for 40 and sends at 1 Gb/s: it stops the
+/// link from s. Nothing is lost, and the slow link never waits: its first packet begins at 2 * 1838.4 ns.
+#[test]
+fn a_pause_of_the_class_stops_all_queues() {
+    let mut net = linked(&["a", "c", "s", "t"], &[("a", "s"), ("s", "t"), ("t", "c")]);
+    set_rate(&mut net, "t->c", BitRate::gbps(1));
+    set_parameter(&mut net, "threshold", Value::Number(1e6));
+    net.pause("t", 40 * PACKET, 20 * PACKET, 10 * PACKET);
+    let flow = message(&mut net, "a", "c", 100);
+    record_all_ports(&mut net);
+    let done = run(&mut net);
+    assert!(done.counters.pause_frames > 10, "{}", done.counters.pause_frames);
+    assert_eq!(done.counters.frames_dropped, 0);
+    assert_eq!(finished(&done, flow), 2 * 1_838_400 + 100 * 8_384_000 + 1_000_000 + 3 * 1_048_000);
 }
 
 proptest! {

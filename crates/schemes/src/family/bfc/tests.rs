@@ -109,17 +109,34 @@ fn a_flow_keeps_its_queue_for_a_while() {
     assert_eq!((enter(&mut port, 22, 1), port.queues[0].flows), (0, 1));
 }
 
-/// Of a table with one entry for each of two queues at one port, two hashes, four flows share at least one.
+/// Half of a hop round-trip time of 3 us, whatever the link's is: after 10 us until 11.5 us.
+#[test]
+fn for_how_long_a_flow_keeps_its_queue_is_a_parameter() {
+    let params = BfcCpParams { sticky: 0.5, hop_rtt: Some(Span::from_us(3)), ..CP_PYRRHA_NS3 };
+    let kept = |ns| {
+        let mut port = BfcPort::new(params, 4);
+        let queue = port.queue_for(us(0), FlowId(1), &mut dice());
+        let _ = port.on_enqueue(&frame(1, queue, UP), now(100, 1));
+        assert!(!port.on_dequeue(us(10), &frame(1, queue, UP), false));
+        port.queue_for(us(0) + Span::from_ns(ns), FlowId(2), &mut dice()) != queue
+    };
+    assert_eq!([11_500, 11_501].map(kept), [true, false]);
+}
+
+/// A table of three entries for each of two queues of each of four ports has 24, and one of a single entry at one port two:
+/// of 1000 flows each entry gets some.
 #[test]
 fn flows_of_one_hash_are_one() {
-    let params = BfcCpParams { queues: 2, table: 1, ..CP_PYRRHA_NS3 };
-    let mut port = BfcPort::new(params, 1);
-    (0..4).for_each(|flow| {
-        let queue = port.queue_for(us(0), FlowId(flow), &mut dice());
-        let _ = port.on_enqueue(&frame(flow, queue, UP), now(100, 1));
-    });
-    assert!(port.flows.len() <= 2);
-    assert_eq!(port.flows.values().map(|entry| entry.frames).sum::<u32>(), 4);
+    for (table, ports, entries) in [(3, 4, 24), (1, 1, 2)] {
+        let params = BfcCpParams { queues: 2, table, ..CP_PYRRHA_NS3 };
+        let mut port = BfcPort::new(params, ports);
+        (0..1000).for_each(|flow| {
+            let queue = port.queue_for(us(0), FlowId(flow), &mut dice());
+            let _ = port.on_enqueue(&frame(flow, queue, UP), now(100, 1));
+        });
+        assert_eq!(port.flows.len(), entries);
+        assert_eq!(port.flows.values().map(|entry| entry.frames).sum::<u32>(), 1000);
+    }
 }
 
 #[test]
