@@ -97,7 +97,8 @@ pub trait Family {
     type CpParams: Table + Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static;
     /// The reaction point's parameters.
     type RpParams: Table + Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static;
-    /// The congestion point.
+    /// The congestion point; [`NoCongestionPoint`](crate::roles::NoCongestionPoint) where ports take part in nothing, or have a
+    /// [`BackpressurePoint`] alone.
     type Cp: CongestionPoint + CpFastPath + Clone + std::fmt::Debug;
     /// The reaction point.
     type Rp: ReactionPoint + RpFastPath + Clone + std::fmt::Debug;

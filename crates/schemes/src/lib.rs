@@ -45,7 +45,7 @@ pub use foreign::{Foreign, ForeignScheme};
 pub use roles::{
     Acknowledgement, AddedHeaders, Answer, Arrival, Bcn, Cnm, CongestionPoint, CpAction, CpCapabilities, CpId,
     CreditPoint, Delivered, Echo, Endpoint, EventKind, EventKinds, Flight, FlowId, Gauge, Grant, HopTelemetry,
-    LossSign, MOST_HOPS, NoNotification, NotificationPoint, Observation, Pacing, Probe, ProbeAction, ProbeKind, Queue,
-    QueueLen, Reached, ReactionPoint, RpCapabilities, Signal, SignalKind, SonarObservation, SourcePause, Stamp,
-    TransportEvent,
+    LossSign, MOST_HOPS, NoCongestionPoint, NoNotification, NotificationPoint, Observation, Pacing, Probe, ProbeAction,
+    ProbeKind, Queue, QueueLen, Reached, ReactionPoint, RpCapabilities, Signal, SignalKind, SonarObservation,
+    SourcePause, Stamp, TransportEvent,
 };

@@ -32,6 +32,7 @@
 //! [`fast_path`](crate::fast_path).
 
 use crate::dice::Dice;
+use crate::fast_path::CpFastPath;
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use std::fmt;
 
@@ -371,6 +372,23 @@ pub trait CreditPoint: fmt::Debug + Send {
     /// The time asked for has come, or not. What is returned goes to the flow's source.
     #[must_use]
     fn on_wake(&mut self, now: Instant) -> Option<Grant>;
+}
+
+/// The congestion point of schemes whose ports mark nothing and tell senders nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct NoCongestionPoint;
+
+impl CongestionPoint for NoCongestionPoint {
+    #[inline]
+    fn on_arrival(&mut self, _: Instant, _: &Arrival, _: Queue, _: &mut Dice) -> CpAction {
+        CpAction::Nothing
+    }
+}
+
+impl CpFastPath for NoCongestionPoint {
+    fn ignores_arrivals(&self) -> bool {
+        true
+    }
 }
 
 /// The notification point of schemes whose receivers answer nothing.

@@ -35,12 +35,12 @@ pub use port::BfcPort;
 use crate::backpressure::BackpressurePoint;
 use crate::definition::{Family, Generation, Member, Preset, Status};
 use crate::dice::Dice;
-use crate::fast_path::{CpFastPath, RpFastPath};
+use crate::fast_path::RpFastPath;
 use crate::params;
 use crate::params::{Field, Range};
 use crate::roles::{
-    Arrival, CongestionPoint, CpAction, CpId, Endpoint, EventKind, EventKinds, Flight, Gauge, NoNotification, Queue,
-    ReactionPoint, RpCapabilities, Signal, SignalKind, Stamp, TransportEvent,
+    CpId, Endpoint, EventKind, EventKinds, Flight, Gauge, NoCongestionPoint, NoNotification, ReactionPoint,
+    RpCapabilities, Signal, SignalKind, Stamp, TransportEvent,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
@@ -79,7 +79,7 @@ const CP_PYRRHA_NS3: BfcCpParams =
 impl Family for Bfc {
     type CpParams = BfcCpParams;
     type RpParams = BfcRpParams;
-    type Cp = BfcCp;
+    type Cp = NoCongestionPoint;
     type Rp = BfcRp;
     type Np = NoNotification;
     const MEMBERS: &'static [Member<BfcCpParams, BfcRpParams>] = &[Member {
@@ -107,8 +107,8 @@ impl Family for Bfc {
         None
     }
 
-    fn congestion_point(_: &BfcCpParams, _: CpId) -> BfcCp {
-        BfcCp
+    fn congestion_point(_: &BfcCpParams, _: CpId) -> NoCongestionPoint {
+        NoCongestionPoint
     }
 
     fn reaction_point(_: &BfcRpParams, Endpoint { line_rate, .. }: Endpoint) -> BfcRp {
@@ -117,23 +117,6 @@ impl Family for Bfc {
 
     fn backpressure_point(params: &BfcCpParams, ports: u32) -> Option<Box<dyn BackpressurePoint>> {
         Some(Box::new(BfcPort::new(*params, ports)))
-    }
-}
-
-/// Nothing is marked, and nothing is told to senders: [`BfcPort`] has the rules of a port.
-#[derive(Clone, Debug)]
-pub struct BfcCp;
-
-impl CongestionPoint for BfcCp {
-    #[inline]
-    fn on_arrival(&mut self, _: Instant, _: &Arrival, _: Queue, _: &mut Dice) -> CpAction {
-        CpAction::Nothing
-    }
-}
-
-impl CpFastPath for BfcCp {
-    fn ignores_arrivals(&self) -> bool {
-        true
     }
 }
 

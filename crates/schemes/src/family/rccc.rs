@@ -25,13 +25,13 @@ pub use pacer::RcccPacer;
 
 use crate::definition::{Family, Generation, Member, Preset, Status};
 use crate::dice::Dice;
-use crate::fast_path::{CpFastPath, RpFastPath};
+use crate::fast_path::RpFastPath;
 use crate::params;
 use crate::params::{Field, Range};
 use crate::parts::window::BaseRttOf;
 use crate::roles::{
-    AddedHeaders, Arrival, CongestionPoint, CpAction, CpId, CreditPoint, Endpoint, EventKind, EventKinds, Flight,
-    Gauge, LossSign, NoNotification, Queue, ReactionPoint, RpCapabilities, Signal, SignalKind, Stamp, TransportEvent,
+    AddedHeaders, CpId, CreditPoint, Endpoint, EventKind, EventKinds, Flight, Gauge, LossSign, NoCongestionPoint,
+    NoNotification, ReactionPoint, RpCapabilities, Signal, SignalKind, Stamp, TransportEvent,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
@@ -91,7 +91,7 @@ impl RcccRpParams {
 impl Family for Rccc {
     type CpParams = RcccCpParams;
     type RpParams = RcccRpParams;
-    type Cp = RcccCp;
+    type Cp = NoCongestionPoint;
     type Rp = RcccRp;
     type Np = NoNotification;
     const MEMBERS: &'static [Member<RcccCpParams, RcccRpParams>] = &[Member {
@@ -119,8 +119,8 @@ impl Family for Rccc {
         None
     }
 
-    fn congestion_point(_: &RcccCpParams, _: CpId) -> RcccCp {
-        RcccCp
+    fn congestion_point(_: &RcccCpParams, _: CpId) -> NoCongestionPoint {
+        NoCongestionPoint
     }
 
     fn reaction_point(params: &RcccRpParams, endpoint: Endpoint) -> RcccRp {
@@ -135,23 +135,6 @@ impl Family for Rccc {
 
     fn credit_point(params: &RcccRpParams, endpoint: Endpoint) -> Option<Box<dyn CreditPoint>> {
         Some(Box::new(RcccPacer::new(*params, endpoint)))
-    }
-}
-
-/// Sees frames pass.
-#[derive(Clone, Debug)]
-pub struct RcccCp;
-
-impl CongestionPoint for RcccCp {
-    #[inline]
-    fn on_arrival(&mut self, _: Instant, _: &Arrival, _: Queue, _: &mut Dice) -> CpAction {
-        CpAction::Nothing
-    }
-}
-
-impl CpFastPath for RcccCp {
-    fn ignores_arrivals(&self) -> bool {
-        true
     }
 }
 

@@ -29,12 +29,10 @@ mod rp;
 pub use rp::SwiftRp;
 
 use crate::definition::{Family, Generation, Member, Preset, Status};
-use crate::dice::Dice;
-use crate::fast_path::CpFastPath;
 use crate::params;
 use crate::params::{Field, Range};
-use crate::roles::{Arrival, CongestionPoint, CpAction, CpId, Endpoint, NoNotification, Queue, SignalKind};
-use qcnlab_units::{Bytes, Instant, Span};
+use crate::roles::{CpId, Endpoint, NoCongestionPoint, NoNotification, SignalKind};
+use qcnlab_units::{Bytes, Span};
 
 /// Swift.
 pub struct Swift;
@@ -103,7 +101,7 @@ const RP_FALCON_SIMULATOR: SwiftRpParams = SwiftRpParams {
 impl Family for Swift {
     type CpParams = SwiftCpParams;
     type RpParams = SwiftRpParams;
-    type Cp = SwiftCp;
+    type Cp = NoCongestionPoint;
     type Rp = SwiftRp;
     type Np = NoNotification;
     const MEMBERS: &'static [Member<SwiftCpParams, SwiftRpParams>] = &[Member {
@@ -132,29 +130,12 @@ impl Family for Swift {
         None
     }
 
-    fn congestion_point(_: &SwiftCpParams, _: CpId) -> SwiftCp {
-        SwiftCp
+    fn congestion_point(_: &SwiftCpParams, _: CpId) -> NoCongestionPoint {
+        NoCongestionPoint
     }
 
     fn reaction_point(params: &SwiftRpParams, endpoint: Endpoint) -> SwiftRp {
         SwiftRp::new(*params, endpoint)
-    }
-}
-
-/// Sees frames pass.
-#[derive(Clone, Debug)]
-pub struct SwiftCp;
-
-impl CongestionPoint for SwiftCp {
-    #[inline]
-    fn on_arrival(&mut self, _: Instant, _: &Arrival, _: Queue, _: &mut Dice) -> CpAction {
-        CpAction::Nothing
-    }
-}
-
-impl CpFastPath for SwiftCp {
-    fn ignores_arrivals(&self) -> bool {
-        true
     }
 }
 

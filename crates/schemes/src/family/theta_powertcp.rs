@@ -23,14 +23,12 @@ mod rp;
 pub use rp::ThetaPowertcpRp;
 
 use crate::definition::{Family, Generation, Member, Preset, Status};
-use crate::dice::Dice;
-use crate::fast_path::CpFastPath;
 use crate::params::{Field, Range};
 use crate::parts::power::PowerForm;
 use crate::parts::window::{BaseRttOf, WindowRule};
-use crate::roles::{Arrival, CongestionPoint, CpAction, CpId, Endpoint, NoNotification, Queue, SignalKind};
+use crate::roles::{CpId, Endpoint, NoCongestionPoint, NoNotification, SignalKind};
 use crate::{choice, params};
-use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use qcnlab_units::{BitRate, Bytes, Span};
 
 /// theta-PowerTCP.
 pub struct ThetaPowertcp;
@@ -123,7 +121,7 @@ const RP_NS3_DATACENTER: ThetaPowertcpRpParams = ThetaPowertcpRpParams {
 impl Family for ThetaPowertcp {
     type CpParams = ThetaPowertcpCpParams;
     type RpParams = ThetaPowertcpRpParams;
-    type Cp = ThetaPowertcpCp;
+    type Cp = NoCongestionPoint;
     type Rp = ThetaPowertcpRp;
     type Np = NoNotification;
     const MEMBERS: &'static [Member<ThetaPowertcpCpParams, ThetaPowertcpRpParams>] = &[Member {
@@ -169,29 +167,12 @@ impl Family for ThetaPowertcp {
         None
     }
 
-    fn congestion_point(_: &ThetaPowertcpCpParams, _: CpId) -> ThetaPowertcpCp {
-        ThetaPowertcpCp
+    fn congestion_point(_: &ThetaPowertcpCpParams, _: CpId) -> NoCongestionPoint {
+        NoCongestionPoint
     }
 
     fn reaction_point(params: &ThetaPowertcpRpParams, endpoint: Endpoint) -> ThetaPowertcpRp {
         ThetaPowertcpRp::new(*params, endpoint)
-    }
-}
-
-/// Sees frames pass.
-#[derive(Clone, Debug)]
-pub struct ThetaPowertcpCp;
-
-impl CongestionPoint for ThetaPowertcpCp {
-    #[inline]
-    fn on_arrival(&mut self, _: Instant, _: &Arrival, _: Queue, _: &mut Dice) -> CpAction {
-        CpAction::Nothing
-    }
-}
-
-impl CpFastPath for ThetaPowertcpCp {
-    fn ignores_arrivals(&self) -> bool {
-        true
     }
 }
 

@@ -26,13 +26,11 @@ mod rp;
 pub use rp::TimelyRp;
 
 use crate::definition::{Family, Generation, Member, Preset, Status};
-use crate::dice::Dice;
-use crate::fast_path::CpFastPath;
 use crate::params::{Field, Range};
 use crate::parts::window::{BaseRttOf, WindowRule};
-use crate::roles::{Arrival, CongestionPoint, CpAction, CpId, Endpoint, NoNotification, Queue, SignalKind};
+use crate::roles::{CpId, Endpoint, NoCongestionPoint, NoNotification, SignalKind};
 use crate::{choice, params};
-use qcnlab_units::{BitRate, Bytes, Instant, Span};
+use qcnlab_units::{BitRate, Bytes, Span};
 
 /// TIMELY.
 pub struct Timely;
@@ -139,7 +137,7 @@ const RP_HPCC_SIMULATOR: TimelyRpParams = TimelyRpParams {
 impl Family for Timely {
     type CpParams = TimelyCpParams;
     type RpParams = TimelyRpParams;
-    type Cp = TimelyCp;
+    type Cp = NoCongestionPoint;
     type Rp = TimelyRp;
     type Np = NoNotification;
     const MEMBERS: &'static [Member<TimelyCpParams, TimelyRpParams>] = &[Member {
@@ -188,29 +186,12 @@ impl Family for Timely {
         None
     }
 
-    fn congestion_point(_: &TimelyCpParams, _: CpId) -> TimelyCp {
-        TimelyCp
+    fn congestion_point(_: &TimelyCpParams, _: CpId) -> NoCongestionPoint {
+        NoCongestionPoint
     }
 
     fn reaction_point(params: &TimelyRpParams, endpoint: Endpoint) -> TimelyRp {
         TimelyRp::new(*params, endpoint)
-    }
-}
-
-/// Sees frames pass.
-#[derive(Clone, Debug)]
-pub struct TimelyCp;
-
-impl CongestionPoint for TimelyCp {
-    #[inline]
-    fn on_arrival(&mut self, _: Instant, _: &Arrival, _: Queue, _: &mut Dice) -> CpAction {
-        CpAction::Nothing
-    }
-}
-
-impl CpFastPath for TimelyCp {
-    fn ignores_arrivals(&self) -> bool {
-        true
     }
 }
 

@@ -3,6 +3,7 @@
 use super::*;
 use crate::roles::{Acknowledgement, AddedHeaders, Flight, ReactionPoint, TransportEvent};
 use crate::testing::{Windows, dice, us};
+use qcnlab_units::Instant;
 
 const B: BitRate = BitRate::gbps(100);
 /// 100 Gb/s and 8 us: 100 000 octets.

@@ -3,6 +3,7 @@
 use super::*;
 use crate::roles::{Acknowledgement, Flight, ReactionPoint, TransportEvent};
 use crate::testing::dice;
+use qcnlab_units::Instant;
 
 const ENDPOINT: Endpoint = Endpoint {
     line_rate: BitRate::gbps(10),
