@@ -278,6 +278,12 @@ impl PriorityQueues {
         Some(frame)
     }
 
+    /// Queues a pause frame. One for the same classes, or for the same queue, that still waits is out of date.
+    pub(crate) fn queue_pause_frame(&mut self, frame: PauseFrame) {
+        self.pause_frames.retain(|waiting| (waiting.classes, waiting.queue) != (frame.classes, frame.queue));
+        self.pause_frames.push_back(frame);
+    }
+
     /// Octets of some classes, a bit each, that came in over the input at a position, if that is counted.
     pub(crate) fn octets_from(&self, input: InputSlot, classes: u8) -> u64 {
         let of_classes = self.queues.iter().filter(|queue| classes & 1 << queue.class != 0);

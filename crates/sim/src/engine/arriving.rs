@@ -8,7 +8,7 @@ use crate::frame::{Frame, flag};
 use crate::ids::{FlowId, PortId, QueuesId};
 use crate::path::Path;
 use crate::plan::CompletesAt;
-use qcnlab_schemes::{Delivered, NotificationPoint};
+use qcnlab_schemes::{Delivered, NotificationPoint, TransportEvent};
 use qcnlab_units::{Bytes, Instant};
 
 impl Engine {
@@ -157,7 +157,7 @@ impl Engine {
         if let Some(queue) = frame.queue {
             let stops = frame.quanta > 0;
             if let Stopped::Flow(flow) = self.network.take_queue_pause(now, port, queue, stops, &mut self.schedule)
-                && let Some(limiter) = self.senders.tell_stopped(now, flow, stops)
+                && let Some(limiter) = self.senders.tell(now, flow, &TransportEvent::FlowPaused(stops))
             {
                 self.rp_changed(now, limiter);
             }

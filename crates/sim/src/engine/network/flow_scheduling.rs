@@ -75,9 +75,7 @@ impl Network {
         let quanta = if stops { u16::MAX } else { 0 };
         let queue = Some(upstream.queue);
         let queues = &mut self.queues[id];
-        // A message to the same queue that still waits is out of date.
-        queues.pause_frames.retain(|waiting| waiting.queue != queue);
-        queues.pause_frames.push_back(PauseFrame { classes: 0, quanta, endless: stops, storm: false, because, queue });
+        queues.queue_pause_frame(PauseFrame { classes: 0, quanta, endless: stops, storm: false, because, queue });
         if queues.is_idle() {
             // It starts by an event of this instant: this may be the start of a transmission at another port.
             schedule.set(Event::TransmissionEnd(id), now);

@@ -75,9 +75,7 @@ impl Network {
         self.use_priority_queues(now, port, schedule);
         let Some(id) = self.ports[port].queues() else { return };
         let queues = &mut self.queues[id];
-        // A frame for the same classes that still waits is out of date.
-        queues.pause_frames.retain(|waiting| waiting.queue.is_some() || waiting.classes != frame.classes);
-        queues.pause_frames.push_back(frame);
+        queues.queue_pause_frame(frame);
         if queues.is_idle() {
             self.start_transmission(now, id, schedule);
         }

@@ -234,14 +234,7 @@ impl Senders {
             Reply::Nack(_) => Some(AckKind::Negative),
             Reply::Nothing | Reply::Trimmed(_) => None,
         };
-        let event = lost.map(TransportEvent::Lost);
-        let told = event.filter(|event| pair.hears_of(event)).map(|event| {
-            let limiter = &mut self.limiters[sender.limiter].driver;
-            limiter.rp.on_transport(now, &event, &pair.flight(), &mut limiter.dice);
-            pair.update_permits(&limiter.rp);
-            sender.limiter
-        });
-        (told, answer)
+        (lost.and_then(|sign| self.tell(now, flow, &TransportEvent::Lost(sign))), answer)
     }
 
     /// A pause of some classes of a port takes effect, or ends: tells the reaction point of a queue pair that has to know;
@@ -253,29 +246,27 @@ impl Senders {
         port: PortId,
         frame: PauseFrame,
     ) -> Option<LimiterId> {
-        let event = TransportEvent::Paused(frame.quanta > 0);
-        let sender = &mut self.flows[flow];
-        let Source::Roce(pair) = &mut sender.source else { return None };
-        if sender.port != port || frame.classes & 1 << sender.class == 0 || !pair.hears_of(&event) {
+        let sender = &self.flows[flow];
+        if sender.port != port || frame.classes & 1 << sender.class == 0 {
             return None;
         }
-        let limiter = &mut self.limiters[sender.limiter].driver;
-        limiter.rp.on_transport(now, &event, &pair.flight(), &mut limiter.dice);
-        pair.update_permits(&limiter.rp);
-        Some(sender.limiter)
+        self.tell(now, flow, &TransportEvent::Paused(frame.quanta > 0))
     }
 
-    /// The next switch stops a flow, or lets it go on: tells its reaction point, if it is there and has to know; returns its
-    /// limiter.
-    pub(in crate::engine) fn tell_stopped(&mut self, now: Instant, flow: FlowId, stops: bool) -> Option<LimiterId> {
-        let event = TransportEvent::FlowPaused(stops);
+    /// Tells the reaction point of a queue pair of an event, if it is there and has to know; returns its limiter.
+    pub(in crate::engine) fn tell(
+        &mut self,
+        now: Instant,
+        flow: FlowId,
+        event: &TransportEvent<'_>,
+    ) -> Option<LimiterId> {
         let sender = &mut self.flows[flow];
         let Source::Roce(pair) = &mut sender.source else { return None };
-        if !pair.hears_of(&event) {
+        if !pair.hears_of(event) {
             return None;
         }
         let limiter = &mut self.limiters[sender.limiter].driver;
-        limiter.rp.on_transport(now, &event, &pair.flight(), &mut limiter.dice);
+        limiter.rp.on_transport(now, event, &pair.flight(), &mut limiter.dice);
         pair.update_permits(&limiter.rp);
         Some(sender.limiter)
     }
