@@ -43,7 +43,7 @@ def test_the_bar_moves_by_the_share_of_what_is_done(monkeypatch: pytest.MonkeyPa
 
     def together(batch: Any, seed: int, jobs: Any, progress: Any) -> Any:
         for fraction in (0.5, 1.0):
-            progress(fraction)
+            progress(fraction, 0, 0)
         return [(each, None) for each in batch]
 
     kept: list[Any] = []

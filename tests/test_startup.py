@@ -99,7 +99,7 @@ STARTS: dict[str, tuple[int, int, set[str]]] = {
     "import htsim nowhere --times ps --duration 1ms -o scenario.toml": (2, 190, HEAVY),
     "import goal nowhere --duration 1ms -o scenario.toml": (2, 190, HEAVY),
     "export goal nowhere -o schedule": (2, 190, HEAVY),
-    "import chakra nowhere --duration 1ms -o scenario.toml": (2, 190, HEAVY),
+    "import chakra nowhere --duration 1ms -o scenario.toml": (2, 191, HEAVY),
     "import step nowhere --duration 1ms -o scenario.toml": (2, 190, HEAVY),
     "import simai nowhere --duration 1ms -o scenario.toml": (2, 190, HEAVY),
     "export hpcc nowhere -o results": (2, 190, HEAVY),
