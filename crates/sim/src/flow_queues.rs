@@ -148,7 +148,7 @@ mod tests {
         Paused(u16, bool),
     }
 
-    /// Gives each flow the queue of its number, and notes what it hears.
+    /// Has a queue for each flow, that of its number; notes what it hears.
     #[derive(Debug)]
     struct Listener(Arc<Mutex<Vec<Heard>>>);
 

@@ -136,7 +136,7 @@ fn who_shares_a_queue_with_a_slow_flow_waits_for_it() {
 /// 1 us after its transmission, and the acknowledgement of 60 octets at b 2 * (48 ns + 1 us) later.
 #[test]
 fn queues_take_turns_of_the_quantum() {
-    for (quantum, place) in [(1500, 7), (4192, 5)] {
+    for (quantum, frames) in [(1500, 7), (4192, 5)] {
         let mut net = linked(&["a", "b", "c", "s"], &[("a", "s"), ("b", "s"), ("s", "c")]);
         set_rate(&mut net, "s->c", BitRate::gbps(1));
         set_parameter(&mut net, "threshold", Value::Number(1e6));
@@ -148,7 +148,7 @@ fn queues_take_turns_of_the_quantum() {
         let done = run(&mut net);
         assert_eq!(
             (finished(&done, second), done.counters.pause_frames),
-            (1_838_400 + place * 8_384_000 + 3_096_000, 0)
+            (1_838_400 + frames * 8_384_000 + 3_096_000, 0)
         );
     }
 }
