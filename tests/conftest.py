@@ -47,8 +47,13 @@ SHORT = (
 )
 SHORT_FLAGS = tuple(word for change in SHORT for word in ("-s", change))
 
+_LONG: dict[str, dict[str, Any]] = tomllib.loads(
+    (ROOT / "tests/long.toml").read_text(encoding="utf-8")
+)
 # What takes long: node ids, or their beginnings, and what each is for.
-LONG: dict[str, str] = tomllib.loads((ROOT / "tests/long.toml").read_text(encoding="utf-8"))
+LONG: dict[str, str] = _LONG["long"]
+# Tests with many draws, and of how many draws each `make test` runs.
+DRAWS: dict[str, int] = _LONG["draws"]
 
 
 def of_list(node: str) -> str | None:
@@ -56,6 +61,12 @@ def of_list(node: str) -> str | None:
     inside = node.removeprefix("tests/")
     wholes = (inside, inside.partition("[")[0], inside.partition("::")[0])
     return next((name for name in wholes if name in LONG), None)
+
+
+def beyond_draws(nodes: Sequence[str], draws: int) -> set[str]:
+    """Return those of a test's nodes that `make test` leaves out: so many stay, evenly spread."""
+    stay = min(draws, len(nodes))
+    return set(nodes) - {nodes[k * len(nodes) // stay] for k in range(stay)}
 
 
 # A test that takes longer has failed, s; on a busy machine the slowest that is not long takes a
@@ -121,8 +132,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     rank = {name: k for k, name in enumerate(FIRST)}
     items.sort(key=lambda item: rank.get(item.path.name, len(rank)))
     config.stash[COLLECTED] = frozenset(item.nodeid for item in items)
+    long = {item.nodeid for item in items if of_list(item.nodeid) is not None}
+    several: dict[str, list[str]] = {}
+    for node in (item.nodeid for item in items if item.nodeid not in long):
+        several.setdefault(node.removeprefix("tests/").partition("[")[0], []).append(node)
+    # A test that is asked for by its parameters stands alone here, and stays.
+    for name in DRAWS.keys() & several.keys():
+        long |= beyond_draws(several[name], DRAWS[name])
     for item in items:
-        if of_list(item.nodeid) is not None:
+        if item.nodeid in long:
             item.add_marker(pytest.mark.long)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections import Counter
 
 import pytest
 
-from conftest import COLLECTED, LONG, ROOT, of_list
+from conftest import COLLECTED, DRAWS, LONG, ROOT, beyond_draws, of_list
 
 
 def collected(config: pytest.Config) -> frozenset[str]:
@@ -28,6 +29,10 @@ def test_every_entry_is_of_a_test(pytestconfig: pytest.Config) -> None:
     assert len(nodes) > 2000
     met = {of_list(node) for node in nodes}
     assert met - {None} == LONG.keys()
+    draws = Counter(
+        node.removeprefix("tests/").partition("[")[0] for node in nodes if of_list(node) is None
+    )
+    assert all(draws[name] > few > 0 for name, few in DRAWS.items()), draws
 
 
 def test_parameters_of_a_test_fall_under_its_name() -> None:
@@ -41,3 +46,12 @@ def test_the_table_of_long_tests_is_current() -> None:
     page = (ROOT / "docs/reference/tests.md").read_text(encoding="utf-8")
     for name, purpose in LONG.items():
         assert f"| `{name}` | {purpose} |" in page
+    for name, few in DRAWS.items():
+        assert f"| `{name}` | {few} |" in page
+
+
+@pytest.mark.parametrize(
+    ("draws", "left_out"), [(1, "bcdefg"), (2, "bcefg"), (3, "bdfg"), (7, ""), (9, "")]
+)
+def test_draws_that_stay_are_evenly_spread(draws: int, left_out: str) -> None:
+    assert beyond_draws("abcdefg", draws) == set(left_out)
