@@ -595,12 +595,15 @@ const TESTS: &[(&str, fn())] = &[
 
 /// What `make test` leaves out and `make test-all` runs.
 const LONG: &[&str] = &[
+    "pfc_stops_its_class_and_no_other",
     "tcp_delivers_every_octet",
     "finite_flows_have_completion_times",
     "lldp_settles_the_domain",
     "feedback_at_the_switch_and_in_the_card",
     "hostile_frames_at_full_rate_stop_nobody_else",
+    "a_stop_is_heard_within_a_second",
     "the_kernel_shaper_is_slower_after_each_cnm",
+    "a_pause_holds_the_kernel_shaper",
     "tcp_through_the_kernel_shaper_arrives_whole",
 ];
 

@@ -59,6 +59,21 @@ pub(crate) fn cp(file: &Temporary, options: &ConformOptions) -> Value {
 /// Deck 001's hotspot, shorter.
 pub(crate) const SHORT: [&str; 4] = ["duration=120 ms", "warmup=1 ms", "hotspot.0.from=5 ms", "hotspot.0.until=40 ms"];
 
+/// Captures of the simulator by name: the preset, and what is changed in [`SHORT`]; feedback, presets and round trips.
+pub(crate) const OURS: [(&str, &str, &[&str]); 4] = [
+    ("ideal", "DECK001", &[]),
+    ("framed", "DECK001", &["feedback.kind=frames"]),
+    ("ieee", "IEEE_8021Q", &["scheme.preset=IEEE_8021Q", "feedback.kind=frames"]),
+    ("far", "DECK001", &["topology.rtt=200 us"]),
+];
+
+/// Seeds, sources and a longer run.
+pub(crate) const MORE_OF_OURS: [(&str, &str, &[&str]); 3] = [
+    ("seed", "DECK001", &["seed=7"]),
+    ("five", "DECK001", &["topology.sources=5", "seed=3"]),
+    ("long", "DECK001", &["duration=600 ms", "hotspot.0.until=200 ms"]),
+];
+
 pub(crate) fn points(report: &Value) -> &[Value] {
     report["reaction_points"].as_array().unwrap()
 }

@@ -6,16 +6,18 @@ use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 #[test]
 fn ports_of_the_simulator_conform() {
-    for (name, preset, changes) in [
-        ("cp-ideal", "DECK001", &[][..]),
-        ("cp-seed", "DECK001", &["seed=7"]),
-        ("cp-framed", "DECK001", &["feedback.kind=frames"]),
-        ("cp-ieee", "IEEE_8021Q", &["scheme.preset=IEEE_8021Q", "feedback.kind=frames"]),
-        ("cp-five", "DECK001", &["topology.sources=5", "seed=3"]),
-        ("cp-far", "DECK001", &["topology.rtt=200 us"]),
-        ("cp-long", "DECK001", &["duration=600 ms", "hotspot.0.until=200 ms"]),
-    ] {
-        let file = captured(name, &shipped(HOTSPOT, &[&SHORT[..], changes].concat()), "*");
+    judge_ports(&OURS);
+}
+
+#[test]
+#[ignore = "long: make test-all runs it"]
+fn more_ports_of_the_simulator_conform() {
+    judge_ports(&MORE_OF_OURS);
+}
+
+fn judge_ports(captures: &[(&str, &str, &[&str])]) {
+    for &(name, preset, changes) in captures {
+        let file = captured(&format!("cp-{name}"), &shipped(HOTSPOT, &[&SHORT[..], changes].concat()), "*");
         let report = cp(&file, &ConformOptions::new(preset));
         assert_eq!(report["verdict"], "conforms", "{name}: {}", report["why"]);
         assert_eq!(report["best_fit"], format!("qcn {preset}"), "{name}");

@@ -7,15 +7,17 @@ use qcnlab_units::Span;
 /// Deck 001's hotspot with other seeds, sources, round trips, presets and feedback.
 #[test]
 fn senders_of_the_simulator_conform() {
-    for (name, preset, changes) in [
-        ("ideal", "DECK001", &[][..]),
-        ("seed", "DECK001", &["seed=7"]),
-        ("framed", "DECK001", &["feedback.kind=frames"]),
-        ("ieee", "IEEE_8021Q", &["scheme.preset=IEEE_8021Q", "feedback.kind=frames"]),
-        ("five", "DECK001", &["topology.sources=5", "seed=3"]),
-        ("far", "DECK001", &["topology.rtt=200 us"]),
-        ("long", "DECK001", &["duration=600 ms", "hotspot.0.until=200 ms"]),
-    ] {
+    judge_senders(&OURS);
+}
+
+#[test]
+#[ignore = "long: make test-all runs it"]
+fn more_senders_of_the_simulator_conform() {
+    judge_senders(&MORE_OF_OURS);
+}
+
+fn judge_senders(captures: &[(&str, &str, &[&str])]) {
+    for &(name, preset, changes) in captures {
         let file = captured(name, &shipped(HOTSPOT, &[&SHORT[..], changes].concat()), "source*->switch");
         let report = rp(&file, &ConformOptions::new(preset));
         for point in points(&report) {

@@ -5,8 +5,7 @@
 //! of ranks.
 
 use super::Fabric;
-use qcnlab_scenario::shipped;
-use qcnlab_scenario::{Draw, Scenario};
+use qcnlab_scenario::{Draw, Scenario, Shipped, shipped};
 use qcnlab_schemes::{Dice, Purpose};
 use qcnlab_sim::{Control, Counters, Engine, Finished, FlowId, FlowTally, LimiterId, Plan, PortId, Ties};
 use qcnlab_units::{Id, IdVec, Instant, Span};
@@ -117,21 +116,28 @@ fn named(plan: &Plan, done: &Finished) -> Named {
     }
 }
 
-/// Whether a plan gives the same run in each of two other orders.
-fn same_in_any_order(plan: &Plan) -> bool {
+/// Whether a plan gives the same run in each of so many other orders.
+fn same_in_any_order(plan: &Plan, orders: u32) -> bool {
     let whole = named(plan, &run(plan));
     let mut dice = Dice::new(1, 0, "order", Purpose::Order);
-    (0..2).map(|_| permuted(plan, &mut dice)).all(|other| named(&other, &run(&other)) == whole)
+    (0..orders).map(|_| permuted(plan, &mut dice)).all(|other| named(&other, &run(&other)) == whole)
 }
 
 #[test]
 fn the_order_of_links_and_flows_changes_nothing_in_any_shipped_scenario() {
-    let changed: Vec<&str> = shipped()
-        .iter()
-        .filter(|each| !same_in_any_order(&short_plan(&each.scenario().unwrap_or_else(|error| panic!("{error}")))))
-        .map(|each| each.name)
-        .collect();
-    assert_eq!(changed, [""; 0]);
+    assert_eq!(changed_by(1), [""; 0]);
+}
+
+#[test]
+#[ignore = "long: make test-all runs it"]
+fn no_order_of_links_and_flows_changes_a_shipped_scenario() {
+    assert_eq!(changed_by(4), [""; 0]);
+}
+
+/// The shipped scenarios that one of so many other orders changes.
+fn changed_by(orders: u32) -> Vec<&'static str> {
+    let plan = |each: &Shipped| short_plan(&each.scenario().unwrap_or_else(|error| panic!("{error}")));
+    shipped().iter().filter(|each| !same_in_any_order(&plan(each), orders)).map(|each| each.name).collect()
 }
 
 /// Four saturated sources in step, without control.
@@ -163,9 +169,9 @@ fn in_step() -> Vec<(&'static str, Scenario)> {
 fn port_order_would_fail() {
     for (name, scenario) in in_step() {
         let mut plan = short_plan(&scenario);
-        assert!(same_in_any_order(&plan), "{name}");
+        assert!(same_in_any_order(&plan, 2), "{name}");
         plan.ties = Ties::PortOrder;
-        assert!(!same_in_any_order(&plan), "{name}: this test would not notice");
+        assert!(!same_in_any_order(&plan, 2), "{name}: this test would not notice");
     }
 }
 
