@@ -7,6 +7,7 @@ import random
 import re
 import shlex
 import shutil
+import time
 import tomllib
 import tracemalloc
 from itertools import count
@@ -20,7 +21,7 @@ import qcnlab
 from conftest import ROOT, CommandLine
 from qcnlab.formats.goal import binary, text
 from qcnlab.formats.lines import FormatError
-from qcnlab.formats.schedules import messages
+from qcnlab.formats.schedules import messages, times
 from qcnlab.formats.schedules.messages import Schedule, schedule
 from qcnlab.formats.schedules.operations import ANY, CALC, RECV, SEND, Rank
 
@@ -422,7 +423,7 @@ def receives(most: int) -> list[Rank]:
 def test_times_that_nobody_asks_for_any_more_take_no_memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The n-th receive hears of n messages: a million entries of dictionaries, if all are kept."""
+    """The n-th receive hears of n messages: half a million, were they noted with each."""
     ranks = receives(1000)
     for _ in range(1000):
         # A computation that nobody waits for hears of all thousand messages.
@@ -435,12 +436,81 @@ def test_times_that_nobody_asks_for_any_more_take_no_memory(
     finally:
         tracemalloc.stop()
     assert most < 5_000_000
-    # 100 sends; receives hear of 1 + 2 + .. + 100 where they end, and one less where they start.
-    monkeypatch.setattr(messages, "MOST_TERMS", 10_100)
-    assert len(schedule(receives(100)).messages) == 100
-    monkeypatch.setattr(messages, "MOST_TERMS", 10_099)
-    with pytest.raises(FormatError, match="operation 99: operations hear of messages more than"):
-        schedule(receives(100))
+
+
+def answers(most: int) -> list[Rank]:
+    """Return a rank that answers each of so many messages when all before have come."""
+    ranks = receives(most)
+    for tag in range(most):
+        at = ranks[1].add(SEND, 1, 0, tag)
+        ranks[1].after[at] = [tag]
+        ranks[0].add(RECV, 1, 1, tag)
+    return ranks
+
+
+def test_what_takes_too_many_steps_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of ten sends looks at its start, and answer n at n receives and the messages of each.
+
+    The first receive is its message and the start, the others a message and the receive before.
+    """
+    steps = 10 + sum(2 * n + 1 for n in range(1, 11))
+    monkeypatch.setattr(messages, "MOST_TIMES", steps)
+    plan = schedule(answers(10))
+    waits = [len(each.after) for each in plan.messages]
+    assert waits == [0] * 10 + list(range(1, 11))
+    monkeypatch.setattr(messages, "MOST_TIMES", steps - 1)
+    with pytest.raises(FormatError, match="operation 19: to say what messages wait for takes more"):
+        schedule(answers(10))
+
+
+def test_a_hundred_thousand_receives_in_a_row_take_seconds_and_bounded_memory() -> None:
+    """Nobody waits for them, and then a send for all of them."""
+    ranks = receives(100_000)
+    last = ranks[1].add(SEND, 1, 0, 7)
+    ranks[1].after[last] = [99_999]
+    tracemalloc.start()
+    try:
+        began = time.process_time()
+        plan = schedule(ranks)
+        took = time.process_time() - began
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert list(plan.messages[-1].after.items()) == [(number, 0) for number in range(100_000)]
+    assert took < 30 and most < 300_000_000
+
+
+def test_times_are_the_longest_of_all_ways() -> None:
+    """Against lists of all messages with their delays, over drawn schedules of one rank.
+
+    A computation that waits for two that share what they wait for has two ways to it.
+    """
+    for seed in range(200):
+        dice = random.Random(seed)
+        listed: list[tuple[int, dict[int, int]]] = []
+        known: list[times.Time] = []
+        for number in range(dice.randint(1, 40)):
+            befores = [dice.randrange(number) for _ in range(dice.randint(0, 3)) if number]
+            delay = dice.choice([0, 0, 3, 7])
+            base = [(0, {})] if not befores else [listed[each] for each in befores]
+            after: dict[int, int] = {}
+            for _, terms in base:
+                for message, wait in terms.items():
+                    after[message] = max(after.get(message, 0), wait)
+            earliest = max(each[0] for each in base)
+            time_ = times.latest([known[each] for each in befores])
+            if dice.random() < 0.5:
+                after[number] = max(after.get(number, 0), delay)
+                time_ = times.latest([time_, times.after_message(number, delay)])
+            else:
+                earliest += delay
+                after = {message: wait + delay for message, wait in after.items()}
+                time_ = times.later(time_, delay)
+            listed.append((earliest, after))
+            known.append(time_)
+            found = times.waits(time_)
+            assert (found.earliest, found.after) == (earliest, after), (seed, number)
+            assert list(found.after) == list(after), (seed, number)
 
 
 def test_too_many_waits_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING
 from qcnlab.formats.messages import MOST_MESSAGES
 from qcnlab.formats.schedules.operations import CALC, RECV, SEND, Matches, Position, Rank, match
 from qcnlab.formats.schedules.order import in_circle, in_order
+from qcnlab.formats.schedules.times import Time, after_message, later, latest, waits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MOST_WAITS = 5_000_000
-MOST_TERMS = 100_000_000
-"""So many delays after messages are worked out at most: of each operation for each message."""
-Terms = tuple[int, dict[int, int]]
-"""When something happens: a time, and delays after messages are complete; the latest counts."""
+MOST_TIMES = 50_000_000
+"""So many times of operations are looked at most, to say what all messages wait for."""
 
 
 @dataclass
@@ -88,7 +87,7 @@ class Schedule:
     empty: int = 0
     idle: int = 0
     _waits: int = field(default=0, repr=False)
-    _terms: int = field(default=0, repr=False)
+    _times: int = field(default=0, repr=False)
 
 
 def schedule(ranks: Sequence[Rank], overhead: int = 0) -> Schedule:
@@ -142,8 +141,8 @@ class _Walk:
     ) -> None:
         self.number, self.rank, self.numbers, self.out = number, rank, numbers, out
         self.overhead = overhead
-        self.start: dict[int, Terms] = {}
-        self.end: dict[int, Terms] = {}
+        self.start: dict[int, Time] = {}
+        self.end: dict[int, Time] = {}
 
     def walk(self) -> None:
         """Note what each message of the rank waits for."""
@@ -153,18 +152,8 @@ class _Walk:
         for at in self.order():
             ends = [self.end[each] for each in rank.after.get(at, ())]
             ends += [self.start[each] for each in rank.begun.get(at, ())]
-            start = _latest(ends)
-            if rank.kinds[at] == CALC and len(start[1]) > 1:
-                start = start[0], self.needed(start[1])
-            self.start[at] = start
-            self.end[at] = self.after(at, start)
-            self.out._terms += len(start[1]) + len(self.end[at][1])
-            if self.out._terms > MOST_TERMS:
-                raise rank.fault(
-                    at,
-                    f"operations hear of messages more than {MOST_TERMS} times, each of all before "
-                    "it: leave some out",
-                )
+            self.start[at] = latest(ends)
+            self.end[at] = self.after(at, self.start[at])
             self.forget(at, users)
             if rank.kinds[at] == CALC and rank.sizes[at]:
                 last = at + 1
@@ -202,27 +191,34 @@ class _Walk:
         """Return how many messages the rank sends from an operation on."""
         return sum(kind == SEND for kind in self.rank.kinds[first:])
 
-    def after(self, at: int, start: Terms) -> Terms:
+    def after(self, at: int, start: Time) -> Time:
         """Return when an operation ends that starts at `start`."""
         rank, out = self.rank, self.out
         if rank.kinds[at] == CALC:
-            return _later(start, rank.sizes[at])
+            return later(start, rank.sizes[at])
         if rank.kinds[at] == RECV:
             send = out.matches.sends[self.number, at]
             if send[0] == self.number:
-                return _latest([start, _later(self.start[send[1]], 2 * self.overhead)])
-            return _latest([start, (0, {self.numbers[send]: self.overhead})])
-        begins = _later(start, self.overhead)
+                return latest([start, later(self.start[send[1]], 2 * self.overhead)])
+            return latest([start, after_message(self.numbers[send], self.overhead)])
+        begins = later(start, self.overhead)
         if rank.peers[at] == self.number:
             return begins
         number = self.numbers[self.number, at]
         self.settle(out.messages[number], begins)
-        return 0, {number: 0}
+        return after_message(number)
 
-    def settle(self, message: Message, begins: Terms) -> None:
+    def settle(self, message: Message, begins: Time) -> None:
         """Say what a message waits for: those that others of them imply are left out."""
         out = self.out
-        earliest, after = begins
+        earliest, after, times = waits(begins)
+        out._times += times
+        if out._times > MOST_TIMES:
+            raise self.rank.fault(
+                message.position[1],
+                f"to say what messages wait for takes more than {MOST_TIMES} steps: operations "
+                "before this one that wait for each other count for each message; leave some out",
+            )
         if len(after) > 1:
             after = self.needed(after)
         message.after = after
@@ -256,27 +252,6 @@ class _Walk:
             at = in_circle(count, self.befores, order)
             raise rank.fault(at, "the operation waits for itself, through others: break the circle")
         return order
-
-
-def _latest(terms: list[Terms]) -> Terms:
-    if not terms:
-        return 0, {}
-    first = terms[0]
-    if all(each is first for each in terms):
-        return first
-    earliest = max(each[0] for each in terms)
-    after = dict(first[1])
-    for each in terms[1:]:
-        for message, delay in each[1].items():
-            if delay >= after.get(message, 0):
-                after[message] = delay
-    return earliest, after
-
-
-def _later(terms: Terms, delay: int) -> Terms:
-    if delay == 0:
-        return terms
-    return terms[0] + delay, {message: each + delay for message, each in terms[1].items()}
 
 
 def _check_order(ranks: Sequence[Rank], messages: list[Message]) -> None:
