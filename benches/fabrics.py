@@ -13,58 +13,26 @@ import argparse
 import sys
 
 import bench
+import flow_level
 import growth
 
 import qcnlab
 
 SIZES = {16: 0.02, 26: 0.02, 40: 0.01}
 """The load of the hosts' links by k."""
-SCENARIO = """\
-title = "Fat-tree with k = {k}, RoCE, DCQCN and PFC"
-duration = "1 ms"
-
-[topology]
-kind = "fat_tree"
-k = {k}
-rate = "100 Gb/s"
-delay = "1 us"
-
-[shared_buffer]
-kind = "hpcc_simulator"
-size = "32 MiB"
-
-[pause]
-kind = "priority"
-priorities = "3"
-rule = "dynamic"
-
-[[traffic]]
-arrivals = "flows"
-transport = "roce"
-from = "host*"
-to = "host*"
-sizes = "64 KB"
-load = {load}
-frame = "1048 B"
-headers = "48 B"
-ack_frame = "60 B"
-cn_tag = false
-priority = 3
-
-[scheme]
-name = "dcqcn"
-preset = "HPCC_SIMULATOR"
-
-[record]
-tables = false
-throughput_bin = "1 ms"
-"""
 MIB = 2**20
+
+
+def scenario(k: int) -> str:
+    """Return the text of a scenario: the fabric that `flow_level.py` measures, at a low load."""
+    head = f'title = "Fat-tree with k = {k}, RoCE, DCQCN and PFC"\nduration = "1 ms"\n\n'
+    traffic = flow_level.FLOWS.format(load=SIZES[k], sizes="64 KB")
+    return head + flow_level.COMMON.format(k=k) + traffic
 
 
 def measure(k: int) -> dict[str, object]:
     """Run one fabric once."""
-    text = SCENARIO.format(k=k, load=SIZES[k])
+    text = scenario(k)
     growth.SCENARIO.write_text(text)
     point = growth.once()
     foreseen = qcnlab.Scenario.from_toml(text).memory(reps=1, jobs=1)

@@ -58,7 +58,7 @@ FLOWS = """\
 arrivals = "flows"
 from = "host*"
 to = "host*"
-load = 0.5
+load = {load}
 sizes = "{sizes}"
 """
 RING = """\
@@ -94,7 +94,7 @@ def cases() -> list[Case]:
     for k, arrivals_ms in ((4, 10), (8, 3)):
         head = f'duration = "100 ms"\nstop_arrivals = "{arrivals_ms} ms"\ndrain = true'
         made += [
-            Case(words, k, FLOWS.format(sizes=sizes), head)
+            Case(words, k, FLOWS.format(load=0.5, sizes=sizes), head)
             for words, sizes in (("WebSearch", "web_search"), ("Hadoop", "fb_hadoop"))
         ]
         ring = RING.format(size=f"{k**3 // 4} MB")
