@@ -508,9 +508,9 @@ def test_times_are_the_longest_of_all_ways() -> None:
                 time_ = times.later(time_, delay)
             listed.append((earliest, after))
             known.append(time_)
-            found = times.waits(time_)
-            assert (found.earliest, found.after) == (earliest, after), (seed, number)
-            assert list(found.after) == list(after), (seed, number)
+            waited = times.waits(time_)
+            assert (waited.earliest, waited.after) == (earliest, after), (seed, number)
+            assert list(waited.after) == list(after), (seed, number)
 
 
 def test_too_many_waits_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
