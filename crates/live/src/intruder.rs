@@ -117,7 +117,7 @@ impl HostileFrames<'_> {
         let tag = VlanTag { priority: self.dice.below(8) as u8, drop_eligible: false, vlan: VLAN };
         // Most hosts have one reaction point, RPID 1.
         let rpids = [1, 1, 1, 0, 2, self.half()];
-        let cn_tag = (self.dice.below(3) > 0).then(|| CnTag { rpid: rpids[self.dice.below(6) as usize] });
+        let cn_tag = (self.dice.below(3) > 0).then(|| CnTag { rpid: self.dice.pick(&rpids) });
         with_tags(&plain, tag, cn_tag)
     }
 
@@ -190,7 +190,7 @@ impl HostileFrames<'_> {
                 let kinds = [0x8100u16, 0x88A8, 0x22E7, 0x22E9, 0x8808, 0x88CC, 0x0800, 0x88B5, 0x88B6];
                 let at = 12 + 2 * self.dice.below(5) as usize;
                 if octets.len() > at + 1 {
-                    octets[at..at + 2].copy_from_slice(&kinds[self.dice.below(9) as usize].to_be_bytes());
+                    octets[at..at + 2].copy_from_slice(&self.dice.pick(&kinds).to_be_bytes());
                 }
             }
         }

@@ -57,6 +57,15 @@ impl Dice {
         ((u128::from(self.0.next_u64()) * u128::from(n)) >> 64) as u32
     }
 
+    /// Returns one of several values, each as likely as the others.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[inline]
+    pub fn pick<T: Copy>(&mut self, among: &[T]) -> T {
+        among[self.below(among.len() as u32) as usize]
+    }
+
     /// An exponentially distributed number of mean 1; the same on every machine.
     #[inline]
     pub fn exponential(&mut self) -> f64 {
@@ -120,6 +129,15 @@ mod tests {
         }
         // Standard deviation: sqrt(50000 * 0.2 * 0.8) = 89.
         assert!(counts.iter().all(|n| n.abs_diff(10_000) < 360), "{counts:?}");
+    }
+
+    #[test]
+    fn one_of_several_is_that_at_a_whole_number() {
+        let stream = || Dice::new(7, 0, "source", Purpose::Traffic);
+        let (mut picks, mut numbers) = (stream(), stream());
+        for several in [&[5][..], &[5, 7], &[3, 1, 4, 1, 5, 9, 2, 6, 5]].repeat(100) {
+            assert_eq!(picks.pick(several), several[numbers.below(several.len() as u32) as usize]);
+        }
     }
 
     #[test]

@@ -208,7 +208,7 @@ impl Generator {
     pub(crate) fn pick(&mut self) -> FlowId {
         match self.flows[..] {
             [only] => only,
-            _ => self.flows[self.dice.below(self.flows.len() as u32) as usize],
+            _ => self.dice.pick(&self.flows),
         }
     }
 

@@ -108,7 +108,7 @@ impl Poisson {
             if at >= self.stop {
                 return Ok(flows);
             }
-            let (from, to) = (from[dice.below(from.len() as u32) as usize], to);
+            let (from, to) = (dice.pick(from), to);
             flows.push(Arrival { from, to: other(from, to, dice), size: self.sizes.sample(dice), start: at });
         }
     }
@@ -117,7 +117,7 @@ impl Poisson {
 /// One of `hosts` but `host`.
 fn other(host: u32, hosts: &[u32], dice: &mut Dice) -> u32 {
     loop {
-        let drawn = hosts[dice.below(hosts.len() as u32) as usize];
+        let drawn = dice.pick(hosts);
         if drawn != host {
             return drawn;
         }
