@@ -29,7 +29,7 @@ use std::path::Path;
 /// # Errors
 /// When the capture cannot be read, or does not say what a verdict takes.
 pub fn conform_rp(file: &Path, options: &ConformOptions) -> Result<String, ConformError> {
-    Ok(report::of_reaction_points(&rp::judge(file, options)?, options).to_string())
+    Ok(report::reaction_points_report(&rp::judge(file, options)?, options).to_string())
 }
 
 /// Hold the congestion point of a port against its law; return the report as JSON.
@@ -37,7 +37,7 @@ pub fn conform_rp(file: &Path, options: &ConformOptions) -> Result<String, Confo
 /// # Errors
 /// When the capture cannot be read, or does not say what a verdict takes.
 pub fn conform_cp(file: &Path, options: &ConformOptions) -> Result<String, ConformError> {
-    Ok(report::of_congestion_point(&cp::judge(file, options)?, options).to_string())
+    Ok(report::congestion_point_report(&cp::judge(file, options)?, options).to_string())
 }
 
 /// The port that the comment of a CNM in our captures names.

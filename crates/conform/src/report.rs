@@ -58,7 +58,7 @@ fn loss(loss: &Loss, survey: &Survey) -> Value {
     })
 }
 
-pub(super) fn of_reaction_points(results: &RpResults, options: &ConformOptions) -> Value {
+pub(super) fn reaction_points_report(results: &RpResults, options: &ConformOptions) -> Value {
     let survey = &results.survey;
     let points: Vec<Value> = results.points.iter().map(|point| reaction_point(point, survey)).collect();
     let mut notes = Vec::new();
@@ -163,7 +163,7 @@ fn row(interval: &Interval, survey: &Survey) -> Value {
     })
 }
 
-pub(super) fn of_congestion_point(results: &CpResults, options: &ConformOptions) -> Value {
+pub(super) fn congestion_point_report(results: &CpResults, options: &ConformOptions) -> Value {
     let survey = &results.survey;
     let (verdict, why) = match (&results.breach, &results.not_decidable) {
         (_, Some(why)) => (NOT_DECIDABLE, json!(why)),

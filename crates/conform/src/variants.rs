@@ -19,7 +19,7 @@ pub(super) struct Variant {
 }
 
 /// The changes of a reaction point that are tried, `measured` among them.
-pub(super) fn of_reaction_point(law: &QcnLaw, measured: &[MeasuredParameter]) -> Vec<Variant> {
+pub(super) fn reaction_point_variants(law: &QcnLaw, measured: &[MeasuredParameter]) -> Vec<Variant> {
     let base = law.rp;
     let mut all = Vec::new();
     let mut with = |change: String, rp: QcnRpParams| {
@@ -128,12 +128,12 @@ pub(super) fn of_reaction_point(law: &QcnLaw, measured: &[MeasuredParameter]) ->
     ] {
         all.push(Variant { change: change.to_owned(), law: law.clone(), quirk: Some(quirk) });
     }
-    all.extend(of_spread(law));
+    all.extend(spread_variants(law));
     all
 }
 
 /// Those of them that spread cycles otherwise.
-fn of_spread(law: &QcnLaw) -> Vec<Variant> {
+fn spread_variants(law: &QcnLaw) -> Vec<Variant> {
     let base = law.rp;
     let widths = [0.0, 0.1, 0.2, 0.4, 0.6, 1.0].into_iter().filter(|width| *width != base.jitter_width);
     let with = |jitter_width: f64| Variant {
@@ -145,8 +145,8 @@ fn of_spread(law: &QcnLaw) -> Vec<Variant> {
 }
 
 /// Those of them that spread cycles less, and no spread of the timer's.
-pub(super) fn of_narrower_spread(law: &QcnLaw) -> Vec<Variant> {
-    let mut all = of_spread(law);
+pub(super) fn narrower_spread_variants(law: &QcnLaw) -> Vec<Variant> {
+    let mut all = spread_variants(law);
     all.retain(|variant| variant.law.rp.jitter_width < law.rp.jitter_width);
     let (change, quirk) = ("cycles of the timer are not spread".to_owned(), Some(Quirk::TimerNotSpread));
     all.push(Variant { change, law: law.clone(), quirk });
@@ -169,7 +169,7 @@ pub(super) struct CpVariant {
 }
 
 /// The changes of a congestion point that are tried.
-pub(super) fn of_congestion_point(law: &QcnLaw) -> Vec<CpVariant> {
+pub(super) fn congestion_point_variants(law: &QcnLaw) -> Vec<CpVariant> {
     let base = law.cp;
     let mut all = Vec::new();
     let mut with = |change: String, cp: QcnCpParams| {

@@ -113,18 +113,18 @@ impl Estimate {
         let replications = |s: &Scenario| options.replications.unwrap_or(s.replications);
         let kept = |s: &Scenario| {
             let totals = Estimate::default().with(Part::Flows, s.counts.flows * FLOW_KEPT);
-            Estimate::of_level(s, options).1.times(1.0 + WRITING).plus(totals).times(f64::from(replications(s)))
+            Estimate::running_and_rows(s, options).1.times(1.0 + WRITING).plus(totals).times(f64::from(replications(s)))
         };
         let all = scenarios.iter().map(|s| u64::from(replications(s))).sum();
         let kept = scenarios.iter().map(kept).fold(Estimate::default(), Estimate::plus);
-        let running = |s: &Scenario| Estimate::of_level(s, options).0;
+        let running = |s: &Scenario| Estimate::running_and_rows(s, options).0;
         kept.plus(Estimate::largest(scenarios.iter().map(running)).times(jobs(options, all)))
     }
 
     /// Estimate what [`run_each`](crate::run_each) takes, if what it hands on does not stay.
     pub fn of_each(scenarios: &[Scenario], tasks: &[Task], options: &Options) -> Estimate {
         let one = |s: &Scenario| {
-            let (running, rows) = Estimate::of_level(s, options);
+            let (running, rows) = Estimate::running_and_rows(s, options);
             running.plus(rows)
         };
         let used = scenarios.iter().enumerate().filter(|(index, _)| tasks.iter().any(|task| task.scenario == *index));
@@ -157,7 +157,7 @@ impl Estimate {
     }
 
     /// What a run takes while it goes on, and its rows; one without packets has no frames and no rows.
-    fn of_level(scenario: &Scenario, options: &Options) -> (Estimate, Estimate) {
+    fn running_and_rows(scenario: &Scenario, options: &Options) -> (Estimate, Estimate) {
         let running = Estimate::running(scenario);
         match options.flow_level {
             true => (running.without(Part::Frames).without(Part::Bins), Estimate::default()),

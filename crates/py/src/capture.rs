@@ -48,7 +48,7 @@ impl Capture {
     fn size(&self, py: Python<'_>, scenario: &Scenario, seed: Option<u64>) -> PyResult<u64> {
         let seed = seed.unwrap_or(scenario.0.seed);
         let size = qcnlab_lab::capture_size(&scenario.0, seed, &self.0);
-        size.map(Bytes::get).map_err(|fault| errors::of_run(py, &fault))
+        size.map(Bytes::get).map_err(|fault| errors::run_exception(py, &fault))
     }
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn run_captured(
     let running = || qcnlab_lab::run_captured(&scenario.0, &options, &capture.0, &control);
     let attended = running::Attended { control: &control, work_ps, progress, counts_messages: true };
     let (outcome, summary) =
-        running::attended(py, &attended, running, || Ok(()))?.map_err(|fault| errors::of_run(py, &fault))?;
+        running::attended(py, &attended, running, || Ok(()))?.map_err(|fault| errors::run_exception(py, &fault))?;
     Ok((Outcome(outcome), (summary.ports, summary.frames, summary.size.get(), summary.limit, summary.failure)))
 }
 
@@ -87,7 +87,7 @@ pub(crate) struct Frames(Mutex<CapturedRows>);
 impl Frames {
     #[new]
     fn new(py: Python<'_>, file: PathBuf) -> PyResult<Frames> {
-        let rows = CapturedRows::open(&file).map_err(|fault| errors::of_capture(py, &file, &fault))?;
+        let rows = CapturedRows::open(&file).map_err(|fault| errors::capture_exception(py, &file, &fault))?;
         Ok(Frames(Mutex::new(rows)))
     }
 

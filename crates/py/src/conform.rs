@@ -57,5 +57,5 @@ pub(crate) fn conform(
         buffer: buffer_bytes.map(Bytes::new),
     };
     let judged = py.detach(|| if of == "cp" { conform_cp(&file, &options) } else { conform_rp(&file, &options) });
-    judged.map_err(|fault| errors::of_conform(py, &file, &fault))
+    judged.map_err(|fault| errors::conform_exception(py, &file, &fault))
 }

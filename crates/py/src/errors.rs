@@ -69,7 +69,7 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 /// A scenario's fault, with its place.
-pub(crate) fn of_scenario(py: Python<'_>, fault: &ScenarioError) -> PyErr {
+pub(crate) fn scenario_exception(py: Python<'_>, fault: &ScenarioError) -> PyErr {
     let make = || -> PyResult<PyErr> {
         let value = scenario_error(py)?.call1((fault.render(),))?;
         value.setattr("file", fault.file())?;
@@ -91,11 +91,11 @@ pub(crate) fn of_scenario(py: Python<'_>, fault: &ScenarioError) -> PyErr {
 }
 
 /// Why a run gave nothing.
-pub(crate) fn of_run(py: Python<'_>, fault: &RunError) -> PyErr {
+pub(crate) fn run_exception(py: Python<'_>, fault: &RunError) -> PyErr {
     let class = match fault {
         RunError::Cancelled => return PyKeyboardInterrupt::new_err(()),
-        RunError::Scenario { error, .. } => return of_scenario(py, error),
-        RunError::Foreign { failure, .. } => return of_failure(py, fault, failure),
+        RunError::Scenario { error, .. } => return scenario_exception(py, error),
+        RunError::Foreign { failure, .. } => return failure_exception(py, fault, failure),
         RunError::Violation { .. } => law_violation(py),
         RunError::FlowLevel(_) => analysis_error(py),
         RunError::Capture(_) | RunError::Replay { .. } | RunError::Memory(_) | RunError::Threads { .. } => error(py),
@@ -104,7 +104,7 @@ pub(crate) fn of_run(py: Python<'_>, fault: &RunError) -> PyErr {
 }
 
 /// A failure of a scheme from outside, with what Python raised as its cause.
-fn of_failure(py: Python<'_>, fault: &RunError, failure: &Failure) -> PyErr {
+fn failure_exception(py: Python<'_>, fault: &RunError, failure: &Failure) -> PyErr {
     let class = if failure.broken { law_violation(py) } else { error(py) };
     let raised = class.map_or_else(|failure| failure, |class| PyErr::from_type(class.clone(), fault.to_string()));
     let cause = failure.cause.as_ref().and_then(|cause| cause.downcast_ref::<PyErr>());
@@ -113,29 +113,29 @@ fn of_failure(py: Python<'_>, fault: &RunError, failure: &Failure) -> PyErr {
 }
 
 /// Why a metric has no value over a window.
-pub(crate) fn of_window(py: Python<'_>, fault: &WindowError) -> PyErr {
+pub(crate) fn window_exception(py: Python<'_>, fault: &WindowError) -> PyErr {
     analysis_error(py).map_or_else(|failure| failure, |class| PyErr::from_type(class.clone(), fault.to_string()))
 }
 
 /// Why a capture cannot be read.
-pub(crate) fn of_capture(py: Python<'_>, file: &Path, fault: &RowsError) -> PyErr {
+pub(crate) fn capture_exception(py: Python<'_>, file: &Path, fault: &RowsError) -> PyErr {
     let message = format!("{}: {fault}", file.display());
     error(py).map_or_else(|failure| failure, |class| PyErr::from_type(class.clone(), message))
 }
 
 /// Anything else that a caller can cause, in words.
-pub(crate) fn of_any(py: Python<'_>, message: &str) -> PyErr {
+pub(crate) fn plain_exception(py: Python<'_>, message: &str) -> PyErr {
     error(py).map_or_else(|failure| failure, |class| PyErr::from_type(class.clone(), message.to_owned()))
 }
 
 /// Why a capture cannot be judged.
-pub(crate) fn of_conform(py: Python<'_>, file: &Path, fault: &ConformError) -> PyErr {
+pub(crate) fn conform_exception(py: Python<'_>, file: &Path, fault: &ConformError) -> PyErr {
     let message = format!("{}: {fault}", file.display());
     error(py).map_or_else(|failure| failure, |class| PyErr::from_type(class.clone(), message))
 }
 
 /// Why a fluid model was not solved.
-pub(crate) fn of_fluid(py: Python<'_>, fault: &FluidError) -> PyErr {
+pub(crate) fn fluid_exception(py: Python<'_>, fault: &FluidError) -> PyErr {
     if *fault == FluidError::Stopped {
         return PyKeyboardInterrupt::new_err(());
     }
@@ -143,9 +143,9 @@ pub(crate) fn of_fluid(py: Python<'_>, fault: &FluidError) -> PyErr {
 }
 
 /// Why a scenario has no single bottleneck.
-pub(crate) fn of_bottleneck(py: Python<'_>, fault: &NoBottleneck) -> PyErr {
+pub(crate) fn bottleneck_exception(py: Python<'_>, fault: &NoBottleneck) -> PyErr {
     if let NoBottleneck::Scenario(error) = fault {
-        return of_scenario(py, error);
+        return scenario_exception(py, error);
     }
     analysis_error(py).map_or_else(|failure| failure, |class| PyErr::from_type(class.clone(), fault.to_string()))
 }

@@ -34,7 +34,7 @@ pub(crate) fn fluid(
             let unbounded_s = trajectory.unbounded_s;
             Ok((Table::of_trajectory(trajectory), unbounded_s))
         }
-        (Err(fault), None) => Err(errors::of_fluid(py, &fault)),
+        (Err(fault), None) => Err(errors::fluid_exception(py, &fault)),
     }
 }
 

@@ -36,7 +36,7 @@ impl Grid {
     fn refusals(&self, py: Python<'_>, most: usize) -> (usize, Vec<(usize, usize, Py<PyAny>)>) {
         let (all, told) = py.detach(|| self.0.refusals(most));
         let words = |of: qcnlab_scenario::Refusal| {
-            (of.first, of.count, errors::of_scenario(py, &of.error).into_value(py).into_any())
+            (of.first, of.count, errors::scenario_exception(py, &of.error).into_value(py).into_any())
         };
         (all, told.into_iter().map(words).collect())
     }

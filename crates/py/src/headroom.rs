@@ -33,7 +33,7 @@ pub(crate) fn headroom(
         cell: Bytes::new(cell_bytes),
     };
     let others: Vec<Bytes> = others.into_iter().map(Bytes::new).collect();
-    py.detach(|| headroom_json(&link, &others)).map_err(|fault| errors::of_any(py, &fault.to_string()))
+    py.detach(|| headroom_json(&link, &others)).map_err(|fault| errors::plain_exception(py, &fault.to_string()))
 }
 
 /// Preamble and gap of a frame.

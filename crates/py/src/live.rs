@@ -35,14 +35,14 @@ mod linux {
     }
 
     pub(super) fn slowed(py: Python<'_>, scenario: &Scenario, scale: u32) -> PyResult<Scenario> {
-        qcnlab_live::slowed(&scenario.0, scale).map(Scenario).map_err(|fault| of_live(py, &fault))
+        qcnlab_live::slowed(&scenario.0, scale).map(Scenario).map_err(|fault| live_exception(py, &fault))
     }
 
-    fn of_live(py: Python<'_>, fault: &LiveError) -> PyErr {
+    fn live_exception(py: Python<'_>, fault: &LiveError) -> PyErr {
         match fault {
-            LiveError::Run(fault) => errors::of_run(py, fault),
-            LiveError::Scenario(fault) => errors::of_scenario(py, fault),
-            other => errors::of_any(py, &other.to_string()),
+            LiveError::Run(fault) => errors::run_exception(py, fault),
+            LiveError::Scenario(fault) => errors::scenario_exception(py, fault),
+            other => errors::plain_exception(py, &other.to_string()),
         }
     }
 
@@ -51,14 +51,14 @@ mod linux {
             "own" => Ok(TrafficSource::Own),
             "iperf3" => Ok(TrafficSource::Iperf3),
             "none" => Ok(TrafficSource::None),
-            other => Err(errors::of_any(py, &format!("traffic is own, iperf3 or none, not {other}"))),
+            other => Err(errors::plain_exception(py, &format!("traffic is own, iperf3 or none, not {other}"))),
         }
     }
 
     fn limiter_of(py: Python<'_>, name: &str) -> PyResult<LimiterKind> {
         let all = [LimiterKind::Adapter, LimiterKind::Htb];
         let known = all.into_iter().find(|kind| kind.name() == name);
-        known.ok_or_else(|| errors::of_any(py, &format!("limiter is adapter or htb, not {name}")))
+        known.ok_or_else(|| errors::plain_exception(py, &format!("limiter is adapter or htb, not {name}")))
     }
 
     pub(super) fn stand(
@@ -79,7 +79,7 @@ mod linux {
                 standing.hosts.iter().map(|(name, address)| (name.clone(), address.to_string())).collect();
             show.call1(py, (standing.view.to_json().to_string(), hosts, standing.switches.clone())).map(drop)
         };
-        attended(py, &watched, running, show)?.map_err(|fault| of_live(py, &fault))
+        attended(py, &watched, running, show)?.map_err(|fault| live_exception(py, &fault))
     }
 
     pub(super) fn run(py: Python<'_>, scenario: &Scenario, request: Request) -> PyResult<(Outcome, String)> {
@@ -87,14 +87,14 @@ mod linux {
         let (traffic, limiter) = (traffic_of(py, &traffic)?, limiter_of(py, &limiter)?);
         let snap = capture.as_ref().map_or(0, |(_, snap)| *snap);
         let options = LiveOptions { scale, traffic, limiter, snap, seed, ..LiveOptions::default() };
-        let slow = qcnlab_live::slowed(&scenario.0, scale).map_err(|fault| of_live(py, &fault))?;
+        let slow = qcnlab_live::slowed(&scenario.0, scale).map_err(|fault| live_exception(py, &fault))?;
         // Before any thread is started: what is not root enters a user namespace, which only one thread can.
-        qcnlab_live::prepare_process().map_err(|fault| of_live(py, &fault))?;
+        qcnlab_live::prepare_process().map_err(|fault| live_exception(py, &fault))?;
         let control = Control::default();
         let work_ps = slow.duration.ps();
         let watched = Attended { control: &control, work_ps, progress, counts_messages: false };
         let running = || qcnlab_live::run(&scenario.0, &options, &control);
-        let run = attended(py, &watched, running, || Ok(()))?.map_err(|fault| of_live(py, &fault))?;
+        let run = attended(py, &watched, running, || Ok(()))?.map_err(|fault| live_exception(py, &fault))?;
         let mut account = run.account_json();
         if let Some((file, _)) = &capture {
             let application = concat!("qcnlab ", env!("CARGO_PKG_VERSION"));
@@ -104,7 +104,7 @@ mod linux {
                     qcnlab_live::write_capture(&run, BufWriter::new(out), application)
                         .map_err(|error| error.to_string())
                 })
-                .map_err(|error| errors::of_any(py, &format!("{}: {error}", file.display())))?;
+                .map_err(|error| errors::plain_exception(py, &format!("{}: {error}", file.display())))?;
             account["captured_frames"] = written.into();
         }
         Ok((Outcome(run.outcome), account.to_string()))
@@ -125,15 +125,15 @@ mod linux {
     }
 
     pub(super) fn slowed(py: Python<'_>, _: &Scenario, _: u32) -> PyResult<Scenario> {
-        Err(errors::of_any(py, NOWHERE_ELSE))
+        Err(errors::plain_exception(py, NOWHERE_ELSE))
     }
 
     pub(super) fn stand(py: Python<'_>, _: &Scenario, _: u32, _: &str, _: &str, _: &Py<PyAny>) -> PyResult<()> {
-        Err(errors::of_any(py, NOWHERE_ELSE))
+        Err(errors::plain_exception(py, NOWHERE_ELSE))
     }
 
     pub(super) fn run(py: Python<'_>, _: &Scenario, _: Request) -> PyResult<(Outcome, String)> {
-        Err(errors::of_any(py, NOWHERE_ELSE))
+        Err(errors::plain_exception(py, NOWHERE_ELSE))
     }
 }
 

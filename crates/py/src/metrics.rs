@@ -38,7 +38,7 @@ pub(crate) fn over_window(
         drop_time_s: drops.0.to_vec(py)?,
         dropped_frames: drops.1.to_vec(py)?,
     };
-    metric_in_window(name, &traces, window, limit).map_err(|fault| errors::of_window(py, &fault))
+    metric_in_window(name, &traces, window, limit).map_err(|fault| errors::window_exception(py, &fault))
 }
 
 /// The bin from which on `carried` is at `level` over 1 ms and over `hold_s`; `None` if there is none.

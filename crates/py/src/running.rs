@@ -33,7 +33,7 @@ pub(crate) fn run(
     let running = || qcnlab_lab::run(&scenarios, &options, &control);
     let watched = Attended { control: &control, work_ps, progress, counts_messages: true };
     let outcomes = attended(py, &watched, running, || Ok(()))?;
-    let outcomes = outcomes.map_err(|fault| errors::of_run(py, &fault))?;
+    let outcomes = outcomes.map_err(|fault| errors::run_exception(py, &fault))?;
     Ok(outcomes.into_iter().map(Outcome).collect())
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn run_each(
     };
     let hand_on = || hand_on(py, &from, &ended);
     let watched = Attended { control: &control, work_ps, progress, counts_messages: false };
-    attended(py, &watched, running, hand_on)?.map_err(|fault| errors::of_run(py, &fault))
+    attended(py, &watched, running, hand_on)?.map_err(|fault| errors::run_exception(py, &fault))
 }
 
 /// A task's index, and its metrics or why there are none.
@@ -79,7 +79,7 @@ fn hand_on(py: Python<'_>, from: &Receiver<Ended>, to: &Py<PyAny>) -> PyResult<(
         match result {
             Ok(metrics) => all.push((index, metrics.into_pyobject(py)?.into_any().unbind())),
             Err(RunError::Cancelled) => {}
-            Err(fault) => all.push((index, errors::of_run(py, &fault).into_value(py).into_any())),
+            Err(fault) => all.push((index, errors::run_exception(py, &fault).into_value(py).into_any())),
         }
     }
     if all.is_empty() { Ok(()) } else { to.call1(py, (all,)).map(drop) }

@@ -16,29 +16,29 @@ impl Scenario {
     #[staticmethod]
     #[pyo3(signature = (text, name = "<text>"))]
     fn parse(py: Python<'_>, text: &str, name: &str) -> PyResult<Scenario> {
-        Inner::parse(text, name).map(Scenario).map_err(|fault| errors::of_scenario(py, &fault))
+        Inner::parse(text, name).map(Scenario).map_err(|fault| errors::scenario_exception(py, &fault))
     }
 
     #[staticmethod]
     #[pyo3(signature = (octets, name = "<text>"))]
     fn from_bytes(py: Python<'_>, octets: &[u8], name: &str) -> PyResult<Scenario> {
-        Inner::from_bytes(octets, name).map(Scenario).map_err(|fault| errors::of_scenario(py, &fault))
+        Inner::from_bytes(octets, name).map(Scenario).map_err(|fault| errors::scenario_exception(py, &fault))
     }
 
     #[staticmethod]
     #[pyo3(signature = (text, name = "<json>"))]
     fn from_json(py: Python<'_>, text: &str, name: &str) -> PyResult<Scenario> {
-        Inner::from_json(text, name).map(Scenario).map_err(|fault| errors::of_scenario(py, &fault))
+        Inner::from_json(text, name).map(Scenario).map_err(|fault| errors::scenario_exception(py, &fault))
     }
 
     #[staticmethod]
     fn shipped(py: Python<'_>, name: &str) -> PyResult<Scenario> {
-        Inner::shipped(name).map(Scenario).map_err(|fault| errors::of_scenario(py, &fault))
+        Inner::shipped(name).map(Scenario).map_err(|fault| errors::scenario_exception(py, &fault))
     }
 
     #[pyo3(name = "override")]
     fn with_overrides(&self, py: Python<'_>, assignments: Vec<String>) -> PyResult<Scenario> {
-        self.0.with_overrides(&assignments).map(Scenario).map_err(|fault| errors::of_scenario(py, &fault))
+        self.0.with_overrides(&assignments).map(Scenario).map_err(|fault| errors::scenario_exception(py, &fault))
     }
 
     fn source(&self) -> (String, String) {
@@ -88,7 +88,7 @@ impl Scenario {
     fn bottleneck(&self, py: Python<'_>) -> PyResult<String> {
         Bottleneck::of(&self.0)
             .map(|bottleneck| bottleneck.to_json())
-            .map_err(|fault| errors::of_bottleneck(py, &fault))
+            .map_err(|fault| errors::bottleneck_exception(py, &fault))
     }
 
     #[pyo3(signature = (failures, *, all_pairs = false, bounce = false, most_cases = 2000))]

@@ -91,14 +91,14 @@ fn section_parameters(section: &Section) -> Vec<Value> {
         let key = dotted(section.name, kind.key);
         let default = kind.fallback.map(str::to_owned);
         all.push(word(&key, None, kind.about, default, kind.fallback.is_none(), &choices(kind.choices)));
-        all.extend(of_kinds(kind).iter().map(|(field, note)| declared(section.name, field, note)));
+        all.extend(fields_of_kinds(kind).iter().map(|(field, note)| declared(section.name, field, note)));
     }
     all.extend(section.fields.iter().map(|field| declared(section.name, field, "")));
     all
 }
 
 /// The keys of single kinds, each once, with the kinds that have it where not all do.
-fn of_kinds(kind: &KindKey) -> Vec<(&'static Field, String)> {
+fn fields_of_kinds(kind: &KindKey) -> Vec<(&'static Field, String)> {
     let alike = |a: &Field, b: &Field| {
         (a.name, a.about, a.kind, a.range, a.fallback) == (b.name, b.about, b.kind, b.range, b.fallback)
     };

@@ -37,9 +37,9 @@ fn keeps_headroom(scenario: &Scenario) -> bool {
 /// Returns what other `[[pause]]` tables make necessary, and puts them into the scenario.
 ///
 /// Pauses alone change plans. If they are the first that need headroom, and the network is a graph, the network is made again:
-/// while nothing needed headroom, a change of its links' delays was let pass ([`of_links`]). Shared buffers are not looked at,
+/// while nothing needed headroom, a change of its links' delays was let pass ([`links_recheck`]). Shared buffers are not looked at,
 /// because no value of a key adds or removes their table.
-pub(super) fn of_pauses(scenario: &mut Scenario, pauses: Vec<Pause>) -> Recheck {
+pub(super) fn pauses_recheck(scenario: &mut Scenario, pauses: Vec<Pause>) -> Recheck {
     let before = keeps_headroom(scenario);
     scenario.pauses = pauses;
     let begins = !before && keeps_headroom(scenario) && matches!(scenario.topology, Topology::Graph(_));
@@ -49,7 +49,7 @@ pub(super) fn of_pauses(scenario: &mut Scenario, pauses: Vec<Pause>) -> Recheck 
 /// Returns what another topology makes necessary.
 ///
 /// Propagation delays matter for headroom alone, the buffer of a star's bottleneck and the overhead of frames for checks alone.
-pub(super) fn of_topology(scenario: &Scenario, topology: &Topology) -> Recheck {
+pub(super) fn topology_recheck(scenario: &Scenario, topology: &Topology) -> Recheck {
     let before = &scenario.topology;
     if before == topology {
         return Recheck::Nothing;
@@ -72,7 +72,7 @@ pub(super) fn of_topology(scenario: &Scenario, topology: &Topology) -> Recheck {
 }
 
 /// Returns what other `[[link]]` tables make necessary. Their delays, too, matter for headroom alone.
-pub(super) fn of_links(scenario: &Scenario, links: &[Links]) -> Recheck {
+pub(super) fn links_recheck(scenario: &Scenario, links: &[Links]) -> Recheck {
     let moved = |(before, now): (&Links, &Links)| Links { delay: now.delay, ..before.clone() } == *now;
     let kept = scenario.links.iter().zip(links).all(|(before, now)| before.delay.is_some() == now.delay.is_some());
     let same = scenario.links.len() == links.len() && kept && scenario.links.iter().zip(links).all(moved);
@@ -83,7 +83,7 @@ pub(super) fn of_links(scenario: &Scenario, links: &[Links]) -> Recheck {
 ///
 /// The length of the frames of endless flows without transport matters for checks; where a buffer has headroom or classes have
 /// weights, which are counted in longest frames, for plans as well.
-pub(super) fn of_traffic(scenario: &Scenario, traffic: &[Traffic]) -> Recheck {
+pub(super) fn traffic_recheck(scenario: &Scenario, traffic: &[Traffic]) -> Recheck {
     let counts_frames = keeps_headroom(scenario) || scenario.switches.iter().any(|switch| switch.weights.is_some());
     let plain = |traffic: &Traffic| {
         let endless = matches!(traffic.offered(), Offered::AllItCan { total: None, .. });

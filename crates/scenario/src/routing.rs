@@ -215,7 +215,7 @@ impl<'a> Ways<'a> {
         match self.multipath {
             Multipath::Flow => {
                 let hashed = hashed(flow, self.queue_pairs);
-                self.routes.of_flow(from, to, &hashed, PATH_SEED).map(|path| vec![path])
+                self.routes.path_of_flow(from, to, &hashed, PATH_SEED).map(|path| vec![path])
             }
             Multipath::Single => self.routes.first(from, to).map(|path| vec![path]),
             Multipath::Switch => {

@@ -25,7 +25,7 @@ impl Scenario {
         let draw = Draw { seed: self.seed, replication: 0 };
         let Ok(resolved) = self.resolve(draw) else { unreachable!("a checked scenario can be resolved") };
         let lost = entries.into_iter().filter_map(|entry| loss_without_repair(self, &resolved, entry));
-        lost.chain(of_the_domain(&resolved)).chain(self.crowded(&resolved)).chain(plain).collect()
+        lost.chain(domain_warning(&resolved)).chain(self.crowded(&resolved)).chain(plain).collect()
     }
 
     /// Says of lists of flows that they have none.
@@ -148,7 +148,7 @@ fn repairs_no_loss(traffic: &Traffic) -> bool {
 }
 
 /// Says what of a domain is simpler here than on real links.
-fn of_the_domain(resolved: &ResolvedScenario) -> Option<String> {
+fn domain_warning(resolved: &ResolvedScenario) -> Option<String> {
     let domain = resolved.domain.as_ref()?;
     let crossed = resolved.network.ports().filter(|port| resolved.crossed[*port]);
     let mut untags = crossed.filter(|port| domain.port_plan(*port).untags != 0);

@@ -16,7 +16,7 @@ use super::law::QcnLaw;
 use super::sampled_at;
 use super::sequence::{FrameNumber, Loss, Sequences};
 use super::tolerances::ConformOptions;
-use super::variants::{CpVariant, of_congestion_point};
+use super::variants::{CpVariant, congestion_point_variants};
 use fields::FieldJudge;
 use judge::{CpJudge, CpKind, Forgiven, Sample};
 use missing::{HeardAtSenders, SendersTell, may_be_missing};
@@ -181,7 +181,7 @@ pub(super) fn judge(file: &Path, options: &ConformOptions) -> Result<CpResults, 
     fits.extend(presets.iter().map(|law| law.name.clone()).zip(judges.map(|judge| judge.breach)));
     let mut explained_by = Vec::new();
     if breach.is_some() {
-        let variants = of_congestion_point(&law);
+        let variants = congestion_point_variants(&law);
         let with = |variant: &CpVariant| {
             let mut judge = CpJudge::new(&variant.law, forgiven);
             judge.quirk = variant.quirk;

@@ -21,7 +21,7 @@ use super::input::{SeenAt, Survey};
 use super::law::QcnLaw;
 use super::sequence::{FrameNumber, Sequences};
 use super::tolerances::ConformOptions;
-use super::variants::{Variant, of_narrower_spread, of_reaction_point};
+use super::variants::{Variant, narrower_spread_variants, reaction_point_variants};
 use super::window::takes;
 use qcnlab_capture::{CapturedFrame, Direction, InterfaceId};
 use qcnlab_capture::{FrameKind, Header};
@@ -260,8 +260,8 @@ fn judge_by_laws(file: &Path, options: &ConformOptions, others: Vec<QcnLaw>) -> 
     if let Some((_, reason, point)) = broken.min_by_key(|(stamp, _, _)| *stamp).filter(|_| !alone) {
         // Of a spread that is too narrow only another spread is the reason.
         let variants = match reason.kind {
-            ReasonKind::Spread => of_narrower_spread(&law),
-            _ => of_reaction_point(&law, &reason.measured),
+            ReasonKind::Spread => narrower_spread_variants(&law),
+            _ => reaction_point_variants(&law, &reason.measured),
         };
         let mut again = pass();
         let key = point.key;

@@ -35,7 +35,7 @@ fn rows(file: &Path) -> Vec<Value> {
     std::iter::from_fn(|| rows.next_row().unwrap()).map(|row| serde_json::from_str(&row).unwrap()).collect()
 }
 
-fn of_kind<'a>(rows: &'a [Value], kind: &'a str) -> impl Iterator<Item = &'a Value> {
+fn rows_of_kind<'a>(rows: &'a [Value], kind: &'a str) -> impl Iterator<Item = &'a Value> {
     rows.iter().filter(move |row| row["kind"] == kind)
 }
 
@@ -80,20 +80,20 @@ fn a_capture_has_every_frame_and_message() {
     // A frame that left earlier than the link's delay before the end has arrived.
     let delay = outcome.replications[0].fabric.ports.iter().find(|port| port.name == "switch->sink").unwrap().delay;
     let before_ns = (scenario.duration.ps() - delay.ps()) / 1000;
-    let data = of_kind(&rows, "UDP").filter(|row| row["port"] == "switch->sink");
+    let data = rows_of_kind(&rows, "UDP").filter(|row| row["port"] == "switch->sink");
     let arrived = data.filter(|row| row["time_ns"].as_u64().unwrap() < before_ns).count() as u64;
     assert_eq!(arrived, done.counters.frames_delivered);
-    let cnms: Vec<&Value> = of_kind(&rows, "CNM").filter(|row| row["direction"] == "sent").collect();
+    let cnms: Vec<&Value> = rows_of_kind(&rows, "CNM").filter(|row| row["direction"] == "sent").collect();
     assert_eq!(cnms.len() as u64, done.counters.messages_sent);
-    let heard = of_kind(&rows, "CNM").filter(|row| row["direction"] == "received").count() as u64;
+    let heard = rows_of_kind(&rows, "CNM").filter(|row| row["direction"] == "received").count() as u64;
     assert_eq!(heard, done.counters.messages_heard);
     for (signal, cnm) in done.trace.messages.signal.iter().zip(&cnms) {
         assert_eq!(signal.fb().map(|fb| -i64::from(fb)), cnm["fb"].as_i64());
     }
     let stamps: Vec<u64> = rows.iter().map(|row| row["time_ns"].as_u64().unwrap()).collect();
     assert!(stamps.is_sorted());
-    assert_eq!(of_kind(&rows, "LLDP").count(), 3);
-    assert_eq!(of_kind(&rows, "malformed").count(), 0);
+    assert_eq!(rows_of_kind(&rows, "LLDP").count(), 3);
+    assert_eq!(rows_of_kind(&rows, "malformed").count(), 0);
 }
 
 #[test]
@@ -111,8 +111,8 @@ fn limits_end_a_capture_and_not_the_run() {
     // 1 ms at 10 Gb/s is 1.25 MB: 833.3 frames of 1500 octets; no announcement, which is of time 0.
     let within = rows(&file.0);
     assert_eq!((summary.frames, summary.limit), (within.len() as u64, None));
-    assert!((832..=834).contains(&of_kind(&within, "UDP").count()), "{summary:?}");
-    assert_eq!(of_kind(&within, "LLDP").count(), 0);
+    assert!((832..=834).contains(&rows_of_kind(&within, "UDP").count()), "{summary:?}");
+    assert_eq!(rows_of_kind(&within, "LLDP").count(), 0);
     let estimate = capture_size(&scenario, 1, &all).unwrap();
     let (_, summary) = captured(&scenario, &all);
     let ratio = estimate.as_f64() / summary.size.as_f64();
@@ -191,7 +191,7 @@ fn a_capture_says_for_how_long_a_source_stops() {
     let file = Temporary::new("source-pause");
     let (outcome, _) = captured(&scenario, &CaptureOptions::new(&file.0, "*"));
     let rows = rows(&file.0);
-    let sent = of_kind(&rows, "source pause").filter(|row| row["direction"] == "sent");
+    let sent = rows_of_kind(&rows, "source pause").filter(|row| row["direction"] == "sent");
     let said: Vec<f64> = sent.map(|row| row["pause_s"].as_f64().unwrap()).collect();
     let times = outcome.replications[0].done.trace.messages.signal.iter().map(|signal| match signal {
         qcnlab_schemes::Signal::SourcePause(pause) => pause.time.seconds(),

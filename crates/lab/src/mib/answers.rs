@@ -1,6 +1,6 @@
 //! The objects of each bridge and host, from the scenario and what the run counted.
 
-use super::counts::OfReplication;
+use super::counts::ReplicationCounts;
 use super::parameters::{Answer, answered, choice, exponent, has_clock, number, octets, percent, rate, time, whole};
 use crate::capture::{cpid, mac_address};
 use crate::fabric::{Fabric, planned_node};
@@ -21,7 +21,7 @@ const NO_LLDP_ADDRESSES: &str = "the simulator has no table of LLDP addresses";
 pub(super) struct Answers<'a> {
     scenario: &'a Scenario,
     resolved: &'a ResolvedScenario,
-    counts: &'a OfReplication,
+    counts: &'a ReplicationCounts,
     /// Priorities under congestion control, a bit each.
     cnpvs: u8,
     /// Ports of each node, in the order of the network; the first has ifIndex 1.
@@ -37,7 +37,7 @@ impl<'a> Answers<'a> {
         scenario: &'a Scenario,
         resolved: &'a ResolvedScenario,
         fabric: &Fabric,
-        counts: &'a OfReplication,
+        counts: &'a ReplicationCounts,
     ) -> Option<Answers<'a>> {
         let network = &resolved.network;
         let names: std::collections::HashMap<String, PortId> =

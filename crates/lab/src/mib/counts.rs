@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// The counts of one replication: columns of equal length.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct OfReplication {
+pub(super) struct ReplicationCounts {
     pub(super) points: Points,
     pub(super) reaction_points: ReactionPoints,
 }
@@ -49,12 +49,13 @@ impl Outcome {
         if !self.scenario.scheme.hears().contains(&SignalKind::Cnm) {
             return None;
         }
-        let replications: Vec<Value> = self.replications.iter().map(|run| of_replication(run).to_json()).collect();
+        let replications: Vec<Value> =
+            self.replications.iter().map(|run| counts_of_replication(run).to_json()).collect();
         Some(json!({"format": FORMAT, "replications": replications}).to_string())
     }
 }
 
-fn of_replication(run: &Replication) -> OfReplication {
+fn counts_of_replication(run: &Replication) -> ReplicationCounts {
     let mut points = Points::default();
     for point in &run.done.points {
         points.port.push(run.fabric.ports[point.port].name.clone());
@@ -63,7 +64,7 @@ fn of_replication(run: &Replication) -> OfReplication {
         points.discarded_frames.push(point.discarded);
         points.transmitted_cnms.push(point.sent);
     }
-    OfReplication { points, reaction_points: reaction_points(run) }
+    ReplicationCounts { points, reaction_points: reaction_points(run) }
 }
 
 fn reaction_points(run: &Replication) -> ReactionPoints {
@@ -91,9 +92,9 @@ fn reaction_points(run: &Replication) -> ReactionPoints {
     all
 }
 
-impl OfReplication {
+impl ReplicationCounts {
     fn to_json(&self) -> Value {
-        let OfReplication { points, reaction_points: rps } = self;
+        let ReplicationCounts { points, reaction_points: rps } = self;
         json!({
             "points": {
                 "port": points.port,
@@ -114,7 +115,7 @@ impl OfReplication {
     }
 
     /// Reads the counts of a replication; `None` if something is missing or of another kind.
-    pub(super) fn from_json(value: &Value) -> Option<OfReplication> {
+    pub(super) fn from_json(value: &Value) -> Option<ReplicationCounts> {
         let (points, rps) = (value.get("points")?, value.get("reaction_points")?);
         let points = Points {
             port: column(points, "port", text)?,
@@ -141,7 +142,7 @@ impl OfReplication {
         let rows = rps.port.len();
         let rps_whole = [rps.priority.len(), rps.limiters.len(), rps.shared.len(), rps.created_rps.len()];
         let whole = whole && rps_whole.iter().all(|length| *length == rows) && rps.limited_ps.len() == rows;
-        whole.then_some(OfReplication { points, reaction_points: rps })
+        whole.then_some(ReplicationCounts { points, reaction_points: rps })
     }
 }
 

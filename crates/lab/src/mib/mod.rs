@@ -15,7 +15,7 @@ mod parameters;
 pub use objects::{MIB_OBJECTS, MibObject, mib_objects_markdown};
 
 use crate::fabric::Fabric;
-use counts::{FORMAT, OfReplication};
+use counts::{FORMAT, ReplicationCounts};
 use qcnlab_scenario::{Draw, Scenario, ScenarioError};
 use qcnlab_schemes::SignalKind;
 use serde_json::Value;
@@ -61,7 +61,7 @@ pub fn mib_json(scenario: &Scenario, seed: u64, managed: &str, replication: u32)
     let replications = value.get("replications").and_then(Value::as_array).ok_or(MibError::Counts)?;
     let count = replications.len();
     let one = replications.get(replication as usize).ok_or(MibError::Replication { replication, count })?;
-    let counts = OfReplication::from_json(one).ok_or(MibError::Counts)?;
+    let counts = ReplicationCounts::from_json(one).ok_or(MibError::Counts)?;
     let draw = Draw { seed, replication };
     let resolved = scenario.resolve(draw)?;
     let fabric = Fabric::new(scenario, draw)?;

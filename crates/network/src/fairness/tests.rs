@@ -137,7 +137,8 @@ fn faults_are_named() {
 fn a_permutation_over_a_fat_tree_is_solved() {
     let network = fat_tree(8, CABLE, CABLE).unwrap();
     let mut routes = Routes::new(&network).unwrap();
-    let flow = |i: u32| routes.of_flow(NodeId::new(i), NodeId::new((i * 5 + 64) % 128), &format!("flow{i}"), 1).ok();
+    let flow =
+        |i: u32| routes.path_of_flow(NodeId::new(i), NodeId::new((i * 5 + 64) % 128), &format!("flow{i}"), 1).ok();
     let claims: Vec<Claim> = (0..128).filter_map(flow).map(|path| Claim::along(&path, None)).collect();
     let capacities = network.capacities_bps();
     assert!(distance_from_optimum(&capacities, &claims) < 1e-9);

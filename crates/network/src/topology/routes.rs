@@ -126,7 +126,13 @@ impl<'a> Routes<'a> {
     ///
     /// # Errors
     /// Those of [`Routes::count`].
-    pub fn of_flow(&mut self, from: NodeId, to: NodeId, flow: &str, seed: u64) -> Result<Vec<PortId>, TopologyError> {
+    pub fn path_of_flow(
+        &mut self,
+        from: NodeId,
+        to: NodeId,
+        flow: &str,
+        seed: u64,
+    ) -> Result<Vec<PortId>, TopologyError> {
         let (end, count) = self.way(from, to)?;
         let rank = (u128::from(flow_hash(flow, seed)) * u128::from(count)) >> 64;
         Ok(self.ranked(from, to, end, rank as u64))
@@ -505,7 +511,7 @@ mod tests {
         assert!(
             routes.all(n(0), n(1)).unwrap().iter().all(|path| path.len() == 142 && follows(&network, path, n(0), n(1)))
         );
-        assert!(follows(&network, &routes.of_flow(n(0), n(1), "a->b", 1).unwrap(), n(0), n(1)));
+        assert!(follows(&network, &routes.path_of_flow(n(0), n(1), "a->b", 1).unwrap(), n(0), n(1)));
     }
 
     #[test]
@@ -514,8 +520,8 @@ mod tests {
         let mut routes = Routes::new(&network).unwrap();
         let mut uses = HashMap::new();
         for i in 0..8000 {
-            let path = routes.of_flow(n(0), n(2), &format!("flow{i}"), 1).unwrap();
-            assert!(i % 1000 != 0 || path == routes.clone().of_flow(n(0), n(2), &format!("flow{i}"), 1).unwrap());
+            let path = routes.path_of_flow(n(0), n(2), &format!("flow{i}"), 1).unwrap();
+            assert!(i % 1000 != 0 || path == routes.clone().path_of_flow(n(0), n(2), &format!("flow{i}"), 1).unwrap());
             *uses.entry(path[1]).or_insert(0i64) += 1;
         }
         // 8000 draws of probability 1/8: 1000 with a standard deviation of 30.

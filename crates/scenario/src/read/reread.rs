@@ -5,7 +5,7 @@ use crate::check;
 use crate::document::Document;
 use crate::error::ScenarioError;
 use crate::layout::TOP;
-use crate::recheck::{Recheck, depends_on_its_end, of_links, of_pauses, of_topology, of_traffic};
+use crate::recheck::{Recheck, depends_on_its_end, links_recheck, pauses_recheck, topology_recheck, traffic_recheck};
 use crate::types::Scenario;
 use qcnlab_schemes::params::Table;
 use std::sync::Arc;
@@ -33,19 +33,19 @@ impl Reader<'_> {
         match section {
             "topology" => {
                 let topology = self.topology()?;
-                recheck = of_topology(scenario, &topology);
+                recheck = topology_recheck(scenario, &topology);
                 scenario.topology = topology;
             }
             "link" => {
                 let links = self.links()?;
-                recheck = of_links(scenario, &links);
+                recheck = links_recheck(scenario, &links);
                 scenario.links = links;
             }
             "switch" => (scenario.switches, recheck) = (self.switches()?, Recheck::Ways),
             "shared_buffer" => (scenario.shared_buffers, recheck) = (self.shared_buffers()?, Recheck::Plans),
             "wred" => (scenario.wreds, recheck) = (self.wreds()?, Recheck::Plans),
             "adapter" => scenario.adapters = self.adapters()?,
-            "pause" => recheck = of_pauses(scenario, self.pauses()?),
+            "pause" => recheck = pauses_recheck(scenario, self.pauses()?),
             "watchdog" => (scenario.watchdogs, recheck) = (self.watchdogs()?, Recheck::Plans),
             "routing" => (scenario.routing, recheck) = (self.routing()?, Recheck::Ways),
             "route" => (scenario.routes, recheck) = (self.routes()?, Recheck::Ways),
@@ -53,7 +53,7 @@ impl Reader<'_> {
             "defence" => scenario.defences = self.defences()?,
             "traffic" => {
                 let traffic = self.traffic()?;
-                recheck = of_traffic(scenario, &traffic);
+                recheck = traffic_recheck(scenario, &traffic);
                 scenario.traffic = traffic;
                 check::load(scenario)?;
             }

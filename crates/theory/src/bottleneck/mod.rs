@@ -137,7 +137,7 @@ impl Bottleneck {
         let port = congested_port(&resolved, &loads)?;
         let congests = |load: &&PhaseLoad| load.congested.contains(&port);
         if let Some(load) = loads.iter().filter(congests).find(|_| !resolved.watched(scenario, port)) {
-            return Err(NoBottleneck::NoCongestionPoint { load: load.of_port(&resolved, port) });
+            return Err(NoBottleneck::NoCongestionPoint { load: load.port_load(&resolved, port) });
         }
         let limiters = limiters(scenario, &resolved);
         let phase = |load: &PhaseLoad| {
@@ -204,12 +204,12 @@ fn congested_port(resolved: &ResolvedScenario, loads: &[PhaseLoad]) -> Result<Po
         return Err(NoBottleneck::Nothing { fullest });
     };
     if let Some(several) = congested.iter().find(|load| load.congested.len() > 1) {
-        let loads = several.congested.iter().map(|port| several.of_port(resolved, *port)).collect();
+        let loads = several.congested.iter().map(|port| several.port_load(resolved, *port)).collect();
         return Err(NoBottleneck::Several { loads, from: several.from, until: several.until });
     }
     match congested.iter().find(|load| load.congested != first.congested) {
         Some(other) => {
-            let of = |load: &PhaseLoad| (load.of_port(resolved, load.congested[0]), load.from, load.until);
+            let of = |load: &PhaseLoad| (load.port_load(resolved, load.congested[0]), load.from, load.until);
             Err(NoBottleneck::Moves { first: of(first), then: of(other) })
         }
         None => Ok(first.congested[0]),

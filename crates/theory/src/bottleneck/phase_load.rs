@@ -106,7 +106,7 @@ impl PhaseLoad {
         };
         let full = bottlenecks(resolved, &capacities_bps, &uncontrolled, &uncontrolled_bps);
         if let Some(port) = full.first() {
-            return Err(NoBottleneck::Overloaded { load: load.of_port(resolved, *port) });
+            return Err(NoBottleneck::Overloaded { load: load.port_load(resolved, *port) });
         }
         let taken = summed(&uncontrolled_bps);
         let left: IdVec<PortId, f64> =
@@ -116,7 +116,7 @@ impl PhaseLoad {
         load.congested = bottlenecks(resolved, &left, &claims, &rates);
         let nothing_left = |port: &&PortId| left[**port] <= capacities_bps[**port] * EQUAL;
         if let Some(port) = load.congested.iter().find(nothing_left) {
-            return Err(NoBottleneck::Overloaded { load: load.of_port(resolved, *port) });
+            return Err(NoBottleneck::Overloaded { load: load.port_load(resolved, *port) });
         }
         load.rates_bps = rates.iter().zip(&uncontrolled_bps).map(|(rate, other)| rate + other).collect();
         Ok(load)
@@ -189,7 +189,7 @@ fn bottlenecks(
 
 impl PhaseLoad {
     /// The load of one port.
-    pub(super) fn of_port(&self, resolved: &ResolvedScenario, port: PortId) -> PortLoad {
+    pub(super) fn port_load(&self, resolved: &ResolvedScenario, port: PortId) -> PortLoad {
         PortLoad {
             port: resolved.network.port_name(port),
             offered_bps: self.offered_bps[port],
@@ -200,7 +200,7 @@ impl PhaseLoad {
     /// The switch port with the highest offered rate relative to its service rate.
     pub(super) fn fullest(&self, resolved: &ResolvedScenario) -> Option<PortLoad> {
         let switch = |port: &PortId| resolved.network.is_switch(resolved.network.ends(*port).0);
-        let ports = resolved.network.ports().filter(switch).map(|port| self.of_port(resolved, port));
+        let ports = resolved.network.ports().filter(switch).map(|port| self.port_load(resolved, port));
         ports.reduce(|best, load| if load.relative() > best.relative() * (1.0 + EQUAL) { load } else { best })
     }
 
