@@ -193,7 +193,7 @@ def spread(values: Sequence[float | None], unit: float, *, at_least: bool) -> st
     >>> spread([5.0] * 6, 1, at_least=True)
     '>= 5'
     """
-    own = intervals.of_median(values)
+    own = intervals.median_interval(values)
     if own.median is None:
         return "does not apply"
     known = [value for value in values if value is not None]

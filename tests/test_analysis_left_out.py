@@ -30,4 +30,4 @@ OVERTAKING = "frames that overtake each other on several ways"
     ],
 )  # fmt: skip
 def test_what_a_fabric_adds_is_said(table: dict[str, Any], said: list[str]) -> None:
-    assert list(left_out.of_fabric({"feedback": {"kind": "ideal"}} | table)) == said
+    assert list(left_out.fabric_left_out({"feedback": {"kind": "ideal"}} | table)) == said

@@ -43,15 +43,15 @@ def test_what_of_the_contenders_is_not_in_a_model() -> None:
     alike = replace(
         CONTENDERS, sends=all_of(6e9), frame_bytes=all_of(1500.0), loop_delay_s=all_of(2e-5)
     )
-    assert list(left_out.of_contenders(alike, alike.loop_delay_s)) == []
-    said = list(left_out.of_contenders(CONTENDERS, CONTENDERS.loop_delay_s))
+    assert list(left_out.contenders_left_out(alike, alike.loop_delay_s)) == []
+    said = list(left_out.contenders_left_out(CONTENDERS, CONTENDERS.loop_delay_s))
     assert said == [
         "unequal RTTs (10 us to 30 us; the model takes their mean)",
         "unequal offers (4 to 8 Gb/s; the model takes their mean)",
         "frames of several sizes (1000 to 2000 B; the model takes the mean, 1500 B)",
     ]
     taken = replace(alike, light=(2, 5e8), uncontrolled=(1, 1e9))
-    assert list(left_out.of_contenders(taken, taken.loop_delay_s)) == [
+    assert list(left_out.contenders_left_out(taken, taken.loop_delay_s)) == [
         "samples of 2 flows of less than half its fair share, whose 0.5 Gb/s are taken off the "
         "link",
         "samples of 1 flow of what no reaction point slows, whose 1 Gb/s are taken off the link",
@@ -68,11 +68,11 @@ def test_what_of_the_traffic_and_fabric_is_not_in_a_model() -> None:
         ],
         "feedback": {"kind": "ideal"},
     }
-    assert list(left_out.of_traffic(tree, CONTENDERS)) == []
+    assert list(left_out.traffic_left_out(tree, CONTENDERS)) == []
     every = replace(CONTENDERS, traffic=(0, 1, 2, 3))
-    said = " ".join(left_out.of_traffic(tree, every))
+    said = " ".join(left_out.traffic_left_out(tree, every))
     assert [word in said for word in ("TCP's window", "at random", "mean rate")] == [True] * 3
-    assert list(left_out.of_fabric(tree)) == []
+    assert list(left_out.fabric_left_out(tree)) == []
     fabric: dict[str, Any] = {
         "feedback": {"kind": "frames"},
         "routing": {"multipath": "frame"},
@@ -80,13 +80,17 @@ def test_what_of_the_traffic_and_fabric_is_not_in_a_model() -> None:
         "pause": {"kind": "none"},
         "adapter": [{"max_rps": 0}],
     }
-    assert [words.split()[0] for words in left_out.of_fabric(fabric)] == ["length", "frames", "the"]
+    assert [words.split()[0] for words in left_out.fabric_left_out(fabric)] == [
+        "length",
+        "frames",
+        "the",
+    ]
     paused = {**tree, "pause": [{"kind": "none"}, {"kind": "link"}], "adapter": {"max_rps": 2}}
-    assert list(left_out.of_fabric(paused)) == [
+    assert list(left_out.fabric_left_out(paused)) == [
         "PAUSE",
         "flows that share a limiter, but for their number",
     ]
-    assert list(left_out.of_fabric({**tree, "routing": {"multipath": "flow"}})) == []
+    assert list(left_out.fabric_left_out({**tree, "routing": {"multipath": "flow"}})) == []
 
 
 def test_the_first_congested_hotspot_is_analysed_else_the_first_congested_phase() -> None:

@@ -13,7 +13,7 @@ import pytest
 import qcnlab
 from conftest import HOTSPOT, SHORT, SHORT_FLAGS, CommandLine, command, every_command
 from qcnlab import catalogue
-from qcnlab.catalogue.changes import of_shipped
+from qcnlab.catalogue.changes import differences_from_shipped
 
 
 def test_run_prints_metrics_and_writes_a_folder(cli: CommandLine) -> None:
@@ -65,12 +65,12 @@ def test_what_another_scheme_has_beside_its_preset_is_told() -> None:
                 f"scheme.preset={preset.name}",
             ]
             tree = qcnlab.load(name).with_(*changes).to_dict()
-            keys = [each.partition("=")[0] for each in of_shipped(name, tree)]
+            keys = [each.partition("=")[0] for each in differences_from_shipped(name, tree)]
             assert not [key for key in keys if key.startswith(("scheme.cp.", "scheme.rp."))]
             told += 1
     assert told > 30
     dcqcn = qcnlab.load(HOTSPOT).with_("scheme.name=dcqcn", "scheme.rp.byte_reset=none")
-    assert of_shipped(HOTSPOT, dcqcn.to_dict()) == [
+    assert differences_from_shipped(HOTSPOT, dcqcn.to_dict()) == [
         "scheme.name=dcqcn",
         "scheme.rp.byte_reset=none",
     ]

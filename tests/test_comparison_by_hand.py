@@ -13,7 +13,7 @@ from qcnlab.errors import AnalysisError
 from qcnlab.metrics import having
 from qcnlab.records import ByName
 from qcnlab.results import comparison
-from qcnlab.runs.intervals import Interval, of_difference, of_mean, of_median
+from qcnlab.runs.intervals import Interval, difference_interval, mean_interval, median_interval
 from qcnlab.runs.summary import Ending, Summary
 
 pytest.importorskip("scipy")
@@ -203,7 +203,7 @@ def test_pairs_are_of_runs_with_one_seed_and_as_many_replications() -> None:
     plain = qcnlab.compare([one, other], metrics=["drops"])
     assert plain.paired_cells()[1] == []
     assert plain.difference(1, "drops").median == 2.0
-    assert of_median(EIGHT, 0.9) == Interval(4.5, 2.0, 7.0, 8)
+    assert median_interval(EIGHT, 0.9) == Interval(4.5, 2.0, 7.0, 8)
 
 
 def test_ranges_are_named_where_there_are_several_replications() -> None:
@@ -226,20 +226,20 @@ def test_an_interval_that_touches_zero_does_not_exclude_it() -> None:
 
 def test_means_and_their_intervals() -> None:
     # Of 4 and 8: mean 6, deviation 2 sqrt 2, standard error 2; t(75 %, 1) = 1: 6 -+ 2 at 50 %.
-    told = of_mean([4.0, None, 8.0], 0.5)
+    told = mean_interval([4.0, None, 8.0], 0.5)
     assert (told.median, told.low, told.high) == pytest.approx((6, 4, 8))
     assert told.runs == 2
-    assert of_mean([4.0]) == Interval(4.0, None, None, 1)
-    assert of_mean([4.0, 4.0]) == Interval(4.0, 4.0, 4.0, 2)
-    assert of_mean([None]) == Interval(None, None, None, 0)
+    assert mean_interval([4.0]) == Interval(4.0, None, None, 1)
+    assert mean_interval([4.0, 4.0]) == Interval(4.0, 4.0, 4.0, 2)
+    assert mean_interval([None]) == Interval(None, None, None, 0)
     for level in (0.0, 1.0):
         with pytest.raises(AnalysisError, match="between 0 and 1"):
-            of_mean([1.0], level)
+            mean_interval([1.0], level)
 
 
 def test_replications_that_either_run_lacks_are_left_out() -> None:
     # 3 - 1 and 9 - 4; the others have no pair.
-    told = of_difference([3.0, None, 5.0, 9.0], [1.0, 1.0, None, 4.0])
+    told = difference_interval([3.0, None, 5.0, 9.0], [1.0, 1.0, None, 4.0])
     assert (told.median, told.runs) == (3.5, 2)
 
 

@@ -22,7 +22,7 @@ import pytest
 import qcnlab
 from conftest import HOTSPOT, SHORT_FLAGS, CommandLine, extra
 from qcnlab.sweeps import clusters, executors, runs
-from qcnlab.sweeps.clusters import Crew, of_client
+from qcnlab.sweeps.clusters import Crew, client_crew
 from qcnlab.values import MOST_SEED
 
 TABLES = ("metrics.parquet", "metrics.csv", "runs.jsonl", "sweep.svg")
@@ -95,10 +95,10 @@ def test_the_scenario_goes_to_a_dask_worker_once(
             return self.executor.submit(work, *arguments, **options)
 
     def watched(client: Any, jobs: int | None) -> Crew:
-        crew = of_client(client, jobs)
+        crew = client_crew(client, jobs)
         return replace(crew, executor=Watched(crew.executor))
 
-    monkeypatch.setattr(executors, "of_client", watched)
+    monkeypatch.setattr(executors, "client_crew", watched)
     sweep(short, tmp_path / "out", client)
     assert len(sent) > 1
     assert isinstance(sent[0], distributed.Future)

@@ -13,7 +13,7 @@ import qcnlab
 from conftest import HOTSPOT, SHORT_FLAGS, CommandLine
 from qcnlab.metrics import texts
 from qcnlab.runs import intervals
-from qcnlab.runs.intervals import Interval, of_difference, of_median
+from qcnlab.runs.intervals import Interval, difference_interval, median_interval
 
 pytest.importorskip("scipy")
 
@@ -26,42 +26,42 @@ def test_a_median_lies_between_order_statistics(count: int) -> None:
     below = [sum(comb(count, i) for i in range(k)) / 2**count for k in range(1, count // 2 + 1)]
     k = max(k for k, tail in enumerate(below, 1) if 2 * tail <= 0.05)
     values = [float(number) for number in range(1, count + 1)]
-    interval = of_median(list(reversed(values)))
+    interval = median_interval(list(reversed(values)))
     assert (interval.low, interval.high) == (k, count + 1 - k)
     assert interval.runs == count
 
 
 def test_few_values_have_no_interval() -> None:
     # Five values: even the whole range misses the median with 2 / 32 = 6.25 %.
-    assert of_median([1.0, 2.0, 3.0, 4.0, 5.0]) == Interval(3.0, None, None, 5)
-    assert of_median([1.0, 2.0, 3.0, 4.0, 5.0], 0.9) == Interval(3.0, 1.0, 5.0, 5)
-    assert of_median([None, None]) == Interval(None, None, None, 0)
-    assert str(of_median([1.0, 2.0])) == "1.5 of 2, too few for an interval"
+    assert median_interval([1.0, 2.0, 3.0, 4.0, 5.0]) == Interval(3.0, None, None, 5)
+    assert median_interval([1.0, 2.0, 3.0, 4.0, 5.0], 0.9) == Interval(3.0, 1.0, 5.0, 5)
+    assert median_interval([None, None]) == Interval(None, None, None, 0)
+    assert str(median_interval([1.0, 2.0])) == "1.5 of 2, too few for an interval"
     for level in (0.0, 1.0, 95.0):
         with pytest.raises(qcnlab.AnalysisError, match="between 0 and 1"):
-            of_median([1.0], level)
+            median_interval([1.0], level)
 
 
 def test_pairs_tell_what_medians_do_not() -> None:
     luck = [10.0, 50.0, 90.0, 20.0, 70.0, 30.0, 60.0, 80.0]
     one, other = [each + 1 for each in luck], luck
-    assert of_median(one).low is not None
-    assert of_median(other).low is not None
+    assert median_interval(one).low is not None
+    assert median_interval(other).low is not None
     # The intervals of the medians overlap almost entirely; each pair differs by exactly 1.
-    difference = of_difference(one, other)
+    difference = difference_interval(one, other)
     assert (difference.median, difference.low, difference.high) == (1, 1, 1)
     assert difference.excludes_zero
     with pytest.raises(qcnlab.AnalysisError, match="8 and 7 replications have no pairs"):
-        of_difference(one, other[:7])
+        difference_interval(one, other[:7])
 
 
 def test_points_of_a_sweep_are_paired(short: qcnlab.Scenario) -> None:
     swept = qcnlab.sweep(short, vary={"scheme.cp.w": [2, 4]}, reps=6)
     one, other = (swept.over(point, "queue_mean_bytes").values for point in (1, 0))
-    expected = of_difference(one, other)
+    expected = difference_interval(one, other)
     assert swept.difference(1, 0, "queue_mean_bytes") == expected
-    assert swept.interval(0, "queue_mean_bytes") == of_median(other)
-    assert f"{of_median(other)}" in swept.text(200, ["queue_mean_bytes"], level=0.95)
+    assert swept.interval(0, "queue_mean_bytes") == median_interval(other)
+    assert f"{median_interval(other)}" in swept.text(200, ["queue_mean_bytes"], level=0.95)
     seeds = qcnlab.sweep(short, vary={"seed": [1, 2]}, reps=1)
     with pytest.raises(qcnlab.AnalysisError, match="different seeds have no pairs"):
         seeds.difference(1, 0, "drops")
@@ -74,9 +74,12 @@ def test_an_interval_takes_as_many_values_as_its_level_asks(level: float, count:
     """All n on one side: once in 2^(n - 1) times."""
     values = [float(value) for value in range(count)]
     assert intervals.least(level) == count
-    assert (of_median(values, level).low, of_median(values, level).high) == (0, count - 1)
+    assert (median_interval(values, level).low, median_interval(values, level).high) == (
+        0,
+        count - 1,
+    )
     if count > 2:
-        assert of_median(values[1:], level).low is None
+        assert median_interval(values[1:], level).low is None
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, 1.5, -0.1, math.nan])
@@ -144,5 +147,5 @@ def test_an_interval_with_one_end_is_none() -> None:
     # Of five the first and the last miss the median with 2 / 32: at 93.75 % exactly there is an
     # upper end alone, and below it both.
     five = [1.0, 2.0, 3.0, 4.0, 5.0]
-    assert of_median(five, 0.9375) == Interval(3.0, None, None, 5)
-    assert of_median(five, 0.9374) == Interval(3.0, 1.0, 5.0, 5)
+    assert median_interval(five, 0.9375) == Interval(3.0, None, None, 5)
+    assert median_interval(five, 0.9374) == Interval(3.0, 1.0, 5.0, 5)

@@ -12,7 +12,7 @@ import pytest
 import qcnlab
 from conftest import HOTSPOT, SHORT_FLAGS, CommandLine
 from qcnlab.captures import Capture, frames, run_captured
-from qcnlab.runs.intervals import of_difference, of_mean, of_median
+from qcnlab.runs.intervals import difference_interval, mean_interval, median_interval
 from test_windows import of_tables
 
 FLOWS = """
@@ -68,14 +68,14 @@ def test_levels_of_intervals_are_those_asked_for(short: qcnlab.Scenario) -> None
     swept = qcnlab.sweep(short, vary={"scheme.cp.w": [2, 4]}, reps=8)
     one, other = (swept.over(point, "queue_mean_bytes").values for point in (1, 0))
     for level in (0.5, 0.9):
-        assert swept.interval(1, "queue_mean_bytes", level) == of_median(one, level)
-        apart = of_difference(one, other, level)
+        assert swept.interval(1, "queue_mean_bytes", level) == median_interval(one, level)
+        apart = difference_interval(one, other, level)
         assert swept.difference(1, 0, "queue_mean_bytes", level) == apart
         assert swept.difference(0, 1, "queue_mean_bytes", level).median == -(apart.median or 0.0)
-    assert of_median(one, 0.5) != of_median(one)
-    assert f"{of_median(other, 0.5)}" in swept.text(200, ["queue_mean_bytes"], level=0.5)
+    assert median_interval(one, 0.5) != median_interval(one)
+    assert f"{median_interval(other, 0.5)}" in swept.text(200, ["queue_mean_bytes"], level=0.5)
     precise = qcnlab.Precision("queue_mean_bytes", 0.5, 2, 3, 0.5, "mean")
-    assert precise.interval(one) == of_mean(one, 0.5)
+    assert precise.interval(one) == mean_interval(one, 0.5)
 
 
 def test_a_sweep_is_started_over(cli: CommandLine) -> None:

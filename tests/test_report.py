@@ -116,7 +116,7 @@ def test_a_report_of_a_run_says_what_was_run_and_what_came_out(
 
 def test_a_report_tells_what_happened_and_what_headroom_there_is(paused: Result) -> None:
     read = Text()
-    read.feed(document.of_runs([paused], ["paused"], "qcnlab report paused"))
+    read.feed(document.runs_page([paused], ["paused"], "qcnlab report paused"))
     words = " ".join(read.words.split())
     told = explanation(paused)
     for sentence in explanation_text.sentences(told):
@@ -126,13 +126,13 @@ def test_a_report_tells_what_happened_and_what_headroom_there_is(paused: Result)
     scenario = qcnlab.Scenario.from_toml(paused.config)
     assert scenario.headrooms() and all(line in words for line in scenario.headrooms())
     two = Text()
-    two.feed(document.of_runs([paused, paused], ["one", "two"], "qcnlab report one two"))
+    two.feed(document.runs_page([paused, paused], ["one", "two"], "qcnlab report one two"))
     assert two.words.count("What happened: ") == 2
 
 
 def test_a_run_without_pauses_has_no_headroom() -> None:
     scenario = qcnlab.load("one-source-into-9g-rtt10us").with_("duration=2 ms", "warmup=0 s")
-    page_of = document.of_runs([qcnlab.run(scenario)], ["plain"], "qcnlab report plain")
+    page_of = document.runs_page([qcnlab.run(scenario)], ["plain"], "qcnlab report plain")
     assert "Headroom" not in page_of and "Nothing was paused." in page_of
 
 
@@ -172,7 +172,7 @@ def test_flows_that_did_not_finish_stand_beside_their_numbers() -> None:
     )
     assert document.left_out(result, "fct_mean_ms").startswith("1 of 1 flows did not finish")
     assert document.left_out(result, "queue_mean_bytes") == ""
-    words = read(document.of_runs([result], ["here"], "command")).words
+    words = read(document.runs_page([result], ["here"], "command")).words
     assert "1 of 1 flows did not finish" in words
     assert ">= " in words
 
@@ -181,12 +181,14 @@ def test_a_live_run_outside_its_limits_says_so(paused: Result) -> None:
     summary = replace(paused.summary, title=f"INVALID TIMING: {paused.summary.title}")
     result = Result(paused.config, summary, paused.meta, paused.table)
     assert document.left_out(result, "queue_mean_bytes") == "INVALID TIMING"
-    assert "its numbers do not count" in read(document.of_runs([result], ["x"], "c")).words
+    assert "its numbers do not count" in read(document.runs_page([result], ["x"], "c")).words
 
 
 def test_markup_in_titles_stays_text(paused: Result) -> None:
     summary = replace(paused.summary, title="</script><b>bold</b> & so")
-    html = document.of_runs([Result(paused.config, summary, paused.meta, paused.table)], ["x"], "c")
+    html = document.runs_page(
+        [Result(paused.config, summary, paused.meta, paused.table)], ["x"], "c"
+    )
     assert "<b>bold" not in html
     assert "&lt;b&gt;bold&lt;/b&gt; &amp; so" in html
 
@@ -250,9 +252,9 @@ def test_a_tree_without_all_its_rows_has_no_false_roots() -> None:
 
 
 def test_a_large_report_is_thinned(paused: Result, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = document.of_runs([paused], ["x"], "c")
+    whole = document.runs_page([paused], ["x"], "c")
     monkeypatch.setattr(document, "LARGEST", len(whole) - 5_000)
-    assert len(document.of_runs([paused], ["x"], "c")) <= len(whole) - 5_000
+    assert len(document.runs_page([paused], ["x"], "c")) <= len(whole) - 5_000
 
 
 def test_packed_numbers_are_what_the_script_reads() -> None:
@@ -275,7 +277,7 @@ def test_frames_lost_and_refused_are_two_charts() -> None:
     assert counted == {"dropped": dropped, "refused": refused}
     assert (rows["time_s"] <= rows["last_s"]).all()
     assert (rows["last_s"] - rows["time_s"] <= 10e-3).all()
-    html = document.of_runs([run], [""], "")
+    html = document.runs_page([run], [""], "")
     for title, frames in (
         ("Frames lost in the network", dropped),
         ("Frames refused at sources", refused),

@@ -21,7 +21,7 @@ from damage import FLIPS, flipped_and_told
 from qcnlab import _core
 from qcnlab.sweeps import grid, store
 from qcnlab.sweeps.grid import Axis, read
-from qcnlab.sweeps.journal import of_run
+from qcnlab.sweeps.journal import run_line
 
 TABLES = ("metrics.parquet", "metrics.csv", "runs.jsonl", "sweep.svg")
 VARY: dict[str, list[object]] = {"topology.sources": [2, 5], "topology.rtt": ["10us", "0.2 ms"]}
@@ -350,7 +350,7 @@ def go_on(short: qcnlab.Scenario, out: Path) -> qcnlab.Sweep:
 def test_only_what_is_missing_is_run(short: qcnlab.Scenario, half: Path, folder: Path) -> None:
     lines = (half / "runs.jsonl").read_bytes().splitlines(keepends=True)
     record = json.loads(lines[1])
-    lines[1] = of_run((record["point"], record["replication"]), [-7.0, *record["metrics"][1:]])
+    lines[1] = run_line((record["point"], record["replication"]), [-7.0, *record["metrics"][1:]])
     (half / "runs.jsonl").write_bytes(b"".join(lines))
     swept = go_on(short, half).to_polars()
     kept = swept.filter(pl.col("recovery_ms") == -7)

@@ -13,7 +13,7 @@ from conftest import HOTSPOT
 from made_up_run import made_up_summary
 from qcnlab.runs.summary import BottleneckPort
 from qcnlab.runs.tables import Table
-from qcnlab.runs.windows import at_port, flow_names, in_window, of_flows
+from qcnlab.runs.windows import at_port, flow_names, in_window, rows_of_flows
 
 CHANGES = ("warmup=2 ms", "hotspot.0.from=3 ms", "hotspot.0.until=5 ms", "duration=9 ms")
 
@@ -155,12 +155,12 @@ def test_rows_of_a_port_and_flows() -> None:
     assert at_port(queues, "b")["queue_bytes"].to_list() == [9, 9, 9, 9]
     assert at_port(rows(made, "queues", 1), "b").is_empty()
     throughput = rows(made, "throughput", 0)
-    assert flow_names(of_flows(throughput, ())) == ["alpha", "beta", "zeta"]
-    assert flow_names(of_flows(throughput, ("z*", "b*"))) == ["beta", "zeta"]
-    assert of_flows(throughput, ("z*",))["rate_bps"].to_list() == [8e9, 8e9, 2e9, 2e9]
-    assert of_flows(throughput, ("Z*",)).is_empty()
+    assert flow_names(rows_of_flows(throughput, ())) == ["alpha", "beta", "zeta"]
+    assert flow_names(rows_of_flows(throughput, ("z*", "b*"))) == ["beta", "zeta"]
+    assert rows_of_flows(throughput, ("z*",))["rate_bps"].to_list() == [8e9, 8e9, 2e9, 2e9]
+    assert rows_of_flows(throughput, ("Z*",)).is_empty()
     # By flow, then by time, whatever the order of the rows.
-    mixed = of_flows(throughput.reverse(), ())
+    mixed = rows_of_flows(throughput.reverse(), ())
     assert mixed["source"].to_list() == ["alpha"] * 4 + ["beta"] * 4 + ["zeta"] * 4
     assert mixed["time_s"].to_list() == [0.001 * i for i in range(4)] * 3
     # Names keep the order of the rows.

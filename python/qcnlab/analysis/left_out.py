@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from qcnlab.runs.contention import MinMeanMax
 
 
-def of_contenders(contenders: Contenders, delays: MinMeanMax) -> Iterator[str]:
+def contenders_left_out(contenders: Contenders, delays: MinMeanMax) -> Iterator[str]:
     """Return in what the contenders differ, and which flows are no sources of the model."""
     if not delays.uniform:
         yield f"unequal RTTs ({spans(delays)}; the model takes their mean)"
@@ -39,7 +39,7 @@ def of_contenders(contenders: Contenders, delays: MinMeanMax) -> Iterator[str]:
             )
 
 
-def of_traffic(tree: dict[str, Any], contenders: Contenders) -> Iterator[str]:
+def traffic_left_out(tree: dict[str, Any], contenders: Contenders) -> Iterator[str]:
     """Return what the contenders' traffic does and the model does not."""
     entries = [tree["traffic"][entry] for entry in contenders.traffic]
     arrivals = {entry["arrivals"] for entry in entries}
@@ -51,7 +51,7 @@ def of_traffic(tree: dict[str, Any], contenders: Contenders) -> Iterator[str]:
         yield "bursts: sources are taken to send their mean rate"
 
 
-def of_fabric(tree: dict[str, Any]) -> Iterator[str]:
+def fabric_left_out(tree: dict[str, Any]) -> Iterator[str]:
     """Return what the fabric does and the model does not."""
     switches = _tables(tree, "switch")
     if tree["feedback"]["kind"] != "ideal":

@@ -93,9 +93,9 @@ class ModelledScenario:
         contenders = self.contenders(phase)
         return (
             *self.kind.left_out(self.base["scheme"]),
-            *left_out.of_contenders(contenders, self.feedback_delay(phase)),
-            *left_out.of_traffic(self.tree, contenders),
-            *left_out.of_fabric(self.tree),
+            *left_out.contenders_left_out(contenders, self.feedback_delay(phase)),
+            *left_out.traffic_left_out(self.tree, contenders),
+            *left_out.fabric_left_out(self.tree),
         )
 
 

@@ -20,7 +20,7 @@ LEFT_OUT = frozenset(("title", "about", "source", "seed", "replications", "recor
 """What is told elsewhere, or changes nothing in the network."""
 
 
-def of_shipped(name: str, own: dict[str, Any]) -> list[str]:
+def differences_from_shipped(name: str, own: dict[str, Any]) -> list[str]:
     """Return the keys of a resolved scenario that differ, as `key=value`.
 
     Parameters
@@ -34,7 +34,7 @@ def of_shipped(name: str, own: dict[str, Any]) -> list[str]:
     --------
     >>> import qcnlab
     >>> name = "one-source-into-9g-rtt10us"
-    >>> of_shipped(name, qcnlab.load(name).with_("duration=3 s", "topology.rtt=1 ms").to_dict())
+    >>> differences_from_shipped(name, qcnlab.load(name).with_("duration=3 s", "topology.rtt=1 ms").to_dict())
     ['duration=3 s', 'topology.rtt=1 ms']
     """
     shipped = _shipped(name)

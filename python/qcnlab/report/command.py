@@ -46,7 +46,7 @@ def report(
 
         sweep = open_sweep(folders[0])
         writable(path, REPORT)
-        html = document.of_sweep(sweep, str(folders[0]), shlex.join(words))
+        html = document.sweep_page(sweep, str(folders[0]), shlex.join(words))
     else:
         results = [open_run(folder) for folder in folders]
         for result in results:
@@ -54,7 +54,7 @@ def report(
         writable(path, REPORT)
         from qcnlab.report import document
 
-        html = document.of_runs(results, [str(each) for each in folders], shlex.join(words))
+        html = document.runs_page(results, [str(each) for each in folders], shlex.join(words))
     try:
         write_whole(path, html.encode())
     except OSError as error:

@@ -47,7 +47,7 @@ INVALID = "INVALID TIMING"
 """How the title of a live run begins whose own measurements lie outside the limits."""
 
 
-def of_runs(results: Sequence[Result], sources: Sequence[str], command: str) -> str:
+def runs_page(results: Sequence[Result], sources: Sequence[str], command: str) -> str:
     """Return a report of one run, or of several with a comparison.
 
     Parameters
@@ -143,7 +143,7 @@ def _several(results: Sequence[Result], sheet: charts.Sheet) -> tuple[str, str, 
     return f"{', '.join(labels[:-1])} and {labels[-1]}", under, "\n".join(parts)
 
 
-def of_sweep(sweep: Sweep, source: str, command: str) -> str:
+def sweep_page(sweep: Sweep, source: str, command: str) -> str:
     """Return a report of a sweep from folder `source`: what varied, its table and its figures."""
     head, left, rows, notes = sweep.cells()
     names = [entry.name for entry in catalogue.metrics()]

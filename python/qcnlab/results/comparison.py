@@ -125,7 +125,9 @@ class Comparison:
             raise AnalysisError("runs of different seeds have no pairs of replications")
         one, base = (each.summary.metrics[metric].values for each in (other, first))
         levels = (level, self.level, intervals.LEVEL)
-        return intervals.of_difference(one, base, next(each for each in levels if each is not None))
+        return intervals.difference_interval(
+            one, base, next(each for each in levels if each is not None)
+        )
 
     def records(self) -> list[dict[str, Any]]:
         """Return a row for each run and metric, with all replications' median, least and largest.
@@ -167,7 +169,7 @@ class Comparison:
         if self.level is None:
             return {}
         values = self.results[run].summary.metrics[name].values
-        own = intervals.of_median(values, self.level)
+        own = intervals.median_interval(values, self.level)
         apart = self.difference(run, name) if self._paired() else None
         return {
             "low": own.low,
@@ -392,7 +394,7 @@ class Comparison:
     def _cell(self, result: Result, name: str) -> str:
         metrics = result.summary.metrics
         if self.level is not None and result.summary.replications >= least(self.level):
-            own = str(intervals.of_median(metrics[name].values, self.level))
+            own = str(intervals.median_interval(metrics[name].values, self.level))
             own = f">= {own}" if endings.is_lower_bound(metrics, name) else own
             return "-" if own.endswith("none") else own
         cell = text.spread(metrics[name], name, at_least=endings.is_lower_bound(metrics, name))

@@ -160,7 +160,7 @@ class CompletionTable:
         if any(value is not None and value.at_least for values in pair for value in values):
             return None
         one, base = ([None if each is None else each.value for each in values] for values in pair)
-        return intervals.of_difference(one, base)
+        return intervals.difference_interval(one, base)
 
     def records(self) -> list[dict[str, Any]]:
         """Return a row for each group, run, value and percentile.
@@ -491,7 +491,7 @@ def _percentile(values: list[Bound | None]) -> Percentile:
     middle = median(lowest)
     low = high = None
     if len(known) >= LEAST:
-        low, high = intervals.of_median(lowest).low, intervals.of_median(highest).high
+        low, high = intervals.median_interval(lowest).low, intervals.median_interval(highest).high
         high = math.inf if low is not None and high is None else high
     return Percentile(tuple(values), Bound(middle, middle != median(highest)), low, high)
 

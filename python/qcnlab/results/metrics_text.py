@@ -97,7 +97,11 @@ def changed_words(name: str, tree: dict[str, Any], but: Collection[str] = ()) ->
 
     Keys in `but`, which vary, are left out. Empty where nothing differs.
     """
-    told = [each for each in changes.of_shipped(name, tree) if each.partition("=")[0] not in but]
+    told = [
+        each
+        for each in changes.differences_from_shipped(name, tree)
+        if each.partition("=")[0] not in but
+    ]
     more = f" and {len(told) - MOST_CHANGED} more" if len(told) > MOST_CHANGED else ""
     return ", ".join(told[:MOST_CHANGED]) + more
 

@@ -128,7 +128,7 @@ class Interval:
         return self.low is not None and self.high is not None and self.low * self.high > 0
 
 
-def of_median(values: Sequence[float | None], level: float = LEVEL) -> Interval:
+def median_interval(values: Sequence[float | None], level: float = LEVEL) -> Interval:
     """Return the median of the values that are there and its confidence interval.
 
     Examples
@@ -136,9 +136,9 @@ def of_median(values: Sequence[float | None], level: float = LEVEL) -> Interval:
     Of 1 to 10 at 95 %: with n = 10, P(fewer than 2 of 10 values lie below the median) = 11 / 1024,
     so the second and the ninth value bound it at 1 - 22 / 1024 = 97.9 %.
 
-    >>> of_median([7.0, 2.0, 9.0, 4.0, 1.0, 6.0, 3.0, 8.0, 10.0, 5.0])
+    >>> median_interval([7.0, 2.0, 9.0, 4.0, 1.0, 6.0, 3.0, 8.0, 10.0, 5.0])
     Interval(median=5.5, low=2.0, high=9.0, runs=10)
-    >>> of_median([3.0, 1.0, None])
+    >>> median_interval([3.0, 1.0, None])
     Interval(median=2.0, low=None, high=None, runs=2)
     """
     known = _known(values, level)
@@ -153,7 +153,7 @@ def of_median(values: Sequence[float | None], level: float = LEVEL) -> Interval:
     return Interval(float(median(known)), low, high, len(known))
 
 
-def of_mean(values: Sequence[float | None], level: float = LEVEL) -> Interval:
+def mean_interval(values: Sequence[float | None], level: float = LEVEL) -> Interval:
     """Return the mean of the values that are there, as `median`, and Student's interval.
 
     It is exact where the values are normal, and good for the mean of many.
@@ -162,7 +162,7 @@ def of_mean(values: Sequence[float | None], level: float = LEVEL) -> Interval:
     --------
     Of 1, 2, 3: mean 2, standard error 1 / sqrt(3) = 0.5774, t(97.5 %, 2) = 4.3027, so 2 +- 2.4841.
 
-    >>> known = of_mean([1.0, 2.0, 3.0])
+    >>> known = mean_interval([1.0, 2.0, 3.0])
     >>> known.median, round(known.low, 4), round(known.high, 4)
     (2.0, -0.4841, 4.4841)
     """
@@ -194,7 +194,7 @@ def _stats() -> Any:
         ) from error
 
 
-def of_difference(
+def difference_interval(
     one: Sequence[float | None], other: Sequence[float | None], level: float = LEVEL
 ) -> Interval:
     """Return the median of `one[k] - other[k]` and its confidence interval.
@@ -204,7 +204,7 @@ def of_difference(
 
     Examples
     --------
-    >>> of_difference([2.0, 3.0, None], [1.0, 1.0, 1.0])
+    >>> difference_interval([2.0, 3.0, None], [1.0, 1.0, 1.0])
     Interval(median=1.5, low=None, high=None, runs=2)
     """
     if len(one) != len(other):
@@ -212,4 +212,4 @@ def of_difference(
             f"runs of {len(one)} and {len(other)} replications have no pairs; run both with as many"
         )
     pairs = zip(one, other, strict=True)
-    return of_median([a - b for a, b in pairs if a is not None and b is not None], level)
+    return median_interval([a - b for a, b in pairs if a is not None and b is not None], level)

@@ -56,7 +56,7 @@ def in_window(
     known, port = facts(result), result.summary.bottleneck.port
     count = result.summary.replications
     queues = by_replication(at_port(result.table("queues").to_polars(), port))
-    bins = by_replication(of_flows(result.table("throughput").to_polars(), flows))
+    bins = by_replication(rows_of_flows(result.table("throughput").to_polars(), flows))
     drops = by_replication(in_network(at_port(result.table("drops").to_polars(), port)))
     return [
         _value(known, name, window, queues(index), bins(index), drops(index), limit)
@@ -113,7 +113,7 @@ def in_network(drops: pl.DataFrame) -> pl.DataFrame:
     return drops.filter(pl.col("kind").cast(pl.String) == "dropped")
 
 
-def of_flows(frame: pl.DataFrame, patterns: Sequence[str]) -> pl.DataFrame:
+def rows_of_flows(frame: pl.DataFrame, patterns: Sequence[str]) -> pl.DataFrame:
     """Return the rows of flows that match a pattern, or of all flows, by flow and time."""
     import polars as pl
 

@@ -106,7 +106,7 @@ def _reach(name: str, address: str) -> None:
         raise Error(f"--on {name}: nobody answers at {address} ({faults[0]}); is it running there?")
 
 
-def of_client(client: Any, jobs: int | None) -> Crew:
+def client_crew(client: Any, jobs: int | None) -> Crew:
     """Return the workers of a client of Dask."""
     return Crew(
         client.get_executor(pure=False),
@@ -128,7 +128,7 @@ def _dask(distributed: Any, address: str | None, jobs: int | None) -> Iterator[C
         except (OSError, ValueError) as error:
             raise Error(f"no scheduler of Dask answers at {address}: {error}") from error
         with client:
-            yield of_client(client, jobs)
+            yield client_crew(client, jobs)
         return
     with (
         distributed.LocalCluster(
@@ -140,7 +140,7 @@ def _dask(distributed: Any, address: str | None, jobs: int | None) -> Iterator[C
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
-        yield of_client(client, jobs)
+        yield client_crew(client, jobs)
 
 
 class _Ray(Executor):

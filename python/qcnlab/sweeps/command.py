@@ -16,7 +16,7 @@ from qcnlab.runs.intervals import too_few
 from qcnlab.sweeps.executors import check_on
 from qcnlab.sweeps.grid import build, read, word
 from qcnlab.sweeps.manifest import name_of
-from qcnlab.sweeps.precision import Precision, of_manifest, read_precision
+from qcnlab.sweeps.precision import Precision, read_precision, stated_precision
 from qcnlab.sweeps.result import check_metric, write_figure
 from qcnlab.sweeps.running import describe, perform
 from qcnlab.sweeps.store import Store
@@ -171,7 +171,7 @@ def _planned(store: Store, points: int, simulated_s: float) -> Told:
     known = store.known
     total = points * known["replications"]
     simulated_s *= known["replications"]
-    precision = of_manifest(known)
+    precision = stated_precision(known)
     least = [] if precision is None else [text.counted(precision.least * points, "run")]
     reps = text.counted(known["replications"], "replication")
     each = f"{reps} each" if precision is None else f"{precision.least} to {reps} each"

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from qcnlab import _core
 from qcnlab.errors import Error
 from qcnlab.files.folders import core_digest
-from qcnlab.sweeps.clusters import WORDS, Crew, is_cluster, named, of_client
+from qcnlab.sweeps.clusters import WORDS, Crew, client_crew, is_cluster, named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -121,7 +121,7 @@ def executor(on: object, jobs: int | None) -> Iterator[Crew]:
     elif isinstance(on, Executor):
         yield Crew(on, lambda: jobs or int(getattr(on, "_max_workers", 0)) or os.cpu_count() or 1)
     else:
-        yield of_client(on, jobs)
+        yield client_crew(on, jobs)
 
 
 def run_on(

@@ -34,12 +34,12 @@ def head(sweep: str) -> bytes:
     return json.dumps({"sweep": sweep}).encode() + b"\n"
 
 
-def of_run(run: Run, values: Values) -> bytes:
+def run_line(run: Run, values: Values) -> bytes:
     """Return the line of a run."""
     return _sealed({"point": run[0], "replication": run[1], "metrics": values})
 
 
-def of_part(line: PartLine) -> bytes:
+def part_line(line: PartLine) -> bytes:
     """Return the line of a part."""
     return _sealed(line._asdict())
 

@@ -12,7 +12,7 @@ from qcnlab import _core
 from qcnlab.errors import ScenarioError
 from qcnlab.files.folders import MANIFEST, core_digest, read_json
 from qcnlab.sweeps.grid import word
-from qcnlab.sweeps.precision import Precision, of_manifest, to_manifest
+from qcnlab.sweeps.precision import Precision, stated_precision, to_manifest
 from qcnlab.sweeps.runs import rows_in_a_part
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _is_precision(value: Manifest) -> bool:
     if "precision" not in value:
         return True
     try:
-        stated = of_manifest(value)
+        stated = stated_precision(value)
     except (TypeError, ScenarioError):
         return False
     return stated is not None and stated.metric in value["metrics"]

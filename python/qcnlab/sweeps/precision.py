@@ -84,7 +84,7 @@ class Precision:
         Interval
             `median` has the mean if that is wanted.
         """
-        law = intervals.of_mean if self.of == "mean" else intervals.of_median
+        law = intervals.mean_interval if self.of == "mean" else intervals.median_interval
         return law(values, self.level)
 
     def reached(self, values: Sequence[float | None]) -> bool:
@@ -153,14 +153,14 @@ def read_precision(written: str, metric: str, least: int | None, most: int | Non
     return Precision(metric, share, least, most or max(MOST, least), of=of)
 
 
-def of_manifest(known: Mapping[str, Any]) -> Precision | None:
+def stated_precision(known: Mapping[str, Any]) -> Precision | None:
     """Return the precision that a manifest states, if it states one."""
     stated = known.get("precision")
     return Precision(**stated) if isinstance(stated, dict) else None
 
 
 def to_manifest(precision: Precision) -> dict[str, Any]:
-    """Return what `of_manifest` reads."""
+    """Return what `stated_precision` reads."""
     return asdict(precision)
 
 

@@ -16,7 +16,7 @@ from qcnlab.runs import intervals
 from qcnlab.runs.tables import Table
 from qcnlab.sweeps.grid import label, position
 from qcnlab.sweeps.manifest import is_in_parts
-from qcnlab.sweeps.precision import of_manifest, told
+from qcnlab.sweeps.precision import stated_precision, told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -136,7 +136,7 @@ class Sweep:
     @property
     def precision(self) -> Precision | None:
         """How well a metric was to be known at each point, if that was stated."""
-        return of_manifest(self._known)
+        return stated_precision(self._known)
 
     @property
     def seed(self) -> int:
@@ -270,7 +270,7 @@ class Sweep:
         MissingPackage
             Without scipy.
         """
-        return intervals.of_median(self.over(point, metric).values, level)
+        return intervals.median_interval(self.over(point, metric).values, level)
 
     def difference(
         self, point: int, base: int, metric: str, level: float = intervals.LEVEL
@@ -302,7 +302,7 @@ class Sweep:
             raise AnalysisError("points of different seeds have no pairs of replications")
         one, other = (self.over(each, metric).values for each in (point, base))
         pairs = min(len(one), len(other))
-        return intervals.of_difference(one[:pairs], other[:pairs], level)
+        return intervals.difference_interval(one[:pairs], other[:pairs], level)
 
     def lead(self) -> str:
         """Return the metric that is drawn when none is named.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from qcnlab import catalogue
 from qcnlab.sweeps.grid import Axis
-from qcnlab.sweeps.precision import of_manifest
+from qcnlab.sweeps.precision import stated_precision
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -75,7 +75,7 @@ class Runs:
 
         self._axes = tuple(Axis(key, tuple(values)) for key, values in known["vary"].items())
         self._metrics: list[str] = known["metrics"]
-        self._precision = of_manifest(known)
+        self._precision = stated_precision(known)
         self.points = prod(len(axis.values) for axis in self._axes)
         self.replications: int = known["replications"]
         self._all = self.points * self.replications

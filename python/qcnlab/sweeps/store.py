@@ -116,7 +116,7 @@ class Store:
         """
         if self._journal is None:
             return
-        self._write(b"".join(journal.of_run(run, values) for run, values in ended))
+        self._write(b"".join(journal.run_line(run, values) for run, values in ended))
         self._lines += len(ended)
         parts = {self.runs.add(run, values) for run, values in ended}
         if self.in_parts and "precision" not in self.known:
@@ -159,7 +159,7 @@ class Store:
         octets = parquet(Table("metrics", frame, frame.columns, self.runs.units(), len(frame)))
         line = journal.PartLine(part, hashlib.sha256(octets).hexdigest())
         write_whole(path, octets)
-        self._write(journal.of_part(line))
+        self._write(journal.part_line(line))
         self._parts[part] = line
         self.runs.keep_in(part, path)
         if self._is_long():
@@ -294,9 +294,9 @@ class Store:
         with whole(self.folder / JOURNAL) as partial, partial.open("wb") as file:
             file.write(journal.head(self._id))
             for part in sorted(self._parts):
-                file.write(journal.of_part(self._parts[part]))
+                file.write(journal.part_line(self._parts[part]))
             for run, values in self.runs.in_memory():
-                file.write(journal.of_run(run, values))
+                file.write(journal.run_line(run, values))
             file.flush()
             os.fsync(file.fileno())
         self._lines = self.runs.in_memory_count

@@ -136,7 +136,7 @@ class Tuning:
         if metric not in one.metrics or metric not in base.metrics:
             raise scenario_error(f"trial {trial.number} has no metric '{metric}'")
         pairs = zip(one.metrics[metric], base.metrics[metric], strict=True)
-        return [intervals.of_difference(a, b, level) for a, b in pairs]
+        return [intervals.difference_interval(a, b, level) for a, b in pairs]
 
     def command(self, trial: Trial) -> str:
         """Return the command that runs a trial again.
