@@ -49,7 +49,7 @@ address,host
 
 def arrivals(file: Path) -> list[tuple[int, str]]:
     """Return when frames leave the congested port, in ns, and who sent them."""
-    return [(f["time_ns"], f["source"]) for f in frames(file) if f["kind"] == "UDP"]
+    return [(f["time_ns"] or 0, f["source"] or "") for f in frames(file) if f["kind"] == "UDP"]
 
 
 with tempfile.TemporaryDirectory() as folder:

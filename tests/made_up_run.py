@@ -11,6 +11,8 @@ from qcnlab.runs.summary import BottleneckPort, Counters, Ending, Summary
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from qcnlab.runs.meta import Meta
+
 PORT = BottleneckPort("p", 1e9, None)
 
 
@@ -42,6 +44,22 @@ def made_up_summary(
         ),
         counters=Counters(frame_hops=0, events=0, frames_sent=0, frames_delivered=0),
     )
+
+
+META: Meta = {
+    "format": 0,
+    "scenario": "made up",
+    "hash": "0" * 64,
+    "seed": 1,
+    "replications": 1,
+    "versions": {"qcnlab": "0", "python": "0", "polars": "0"},
+    "command": ["qcnlab"],
+    "date": "2026-01-01T00:00:00+00:00",
+    "wall_s": 0.0,
+    "cpu_s": 0.0,
+    "units": {},
+}
+"""How a run was made that was not."""
 
 
 def made_up_metric(name: str, values: Sequence[float | None]) -> MetricValues:

@@ -338,7 +338,8 @@ def test_values_of_flows_that_did_not_finish_are_bounds(
     words = " ".join(told.text().split())
     assert "Flows did not finish in own (3 flows): values there are lower bounds" in words
     assert ">= " in words
-    assert told.summary["unfinished"]["present"] == {"own": 3}
+    unfinished: Any = told.summary["unfinished"]
+    assert unfinished["present"] == {"own": 3}
 
 
 BAD = {

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import qcnlab
 from qcnlab.analysis import Dcqcn, Model, Qcn, Timely, dcqcn_linear
+
+if TYPE_CHECKING:
+    from qcnlab.analysis.fluid import State
 
 FORMS: tuple[Any, ...] = ("published", "exact")
 
@@ -241,7 +244,7 @@ def test_a_fluid_that_grows_is_returned_with_a_flag() -> None:
     """Without clamps, at twice its linear edge of 284 us, QCN's rows end at 10^15 frames."""
     clamps = ("one_sided", "clip_feedback", "clamp_target", "rate_cap", "clamp_queue")
     model = Qcn(sources=10, delay_s=600e-6)
-    start = {"from": "equilibrium", "queue_bytes": 40e3}
+    start: State = {"from": "equilibrium", "queue_bytes": 40e3}
     grown = model.fluid(1.0, start=start, **dict.fromkeys(clamps, False))
     assert grown.unbounded_s is not None
     assert 0 < grown["time_s"][-1] < grown.unbounded_s < 1

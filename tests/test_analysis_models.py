@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -20,6 +20,9 @@ from qcnlab.analysis import (
     derivative_means,
     with_averaging,
 )
+
+if TYPE_CHECKING:
+    from qcnlab.analysis.fluid import State
 
 SOURCES = (1, 2, 5, 10, 20, 50, 100, 400)
 CRITICAL_US: list[tuple[dict[str, float], tuple[float, ...]]] = [
@@ -203,7 +206,7 @@ def test_a_kept_first_cycle_in_the_loop_and_in_the_fluid(n: int, edge_us: float)
     assert published is not None and critical > published
     clamps = ("one_sided", "clip_feedback", "clamp_target", "rate_cap", "clamp_queue")
     rest = model.equilibrium()
-    start = {"from": "equilibrium", "queue_bytes": rest.queue_bytes + 1e-3}
+    start: State = {"from": "equilibrium", "queue_bytes": rest.queue_bytes + 1e-3}
     for factor, grows in ((0.97, False), (1.03, True)):
         run = model.with_(delay_s=factor * critical).fluid(
             0.12, start=start, sampling="fixed", **dict.fromkeys(clamps, False)

@@ -75,7 +75,7 @@ def test_the_fluid_of_qcn_in_a_search_for_the_edge() -> None:
     # Two sources of 1200 octets with w = 0: 1200 sqrt(2 / 12).
     model = Qcn(sources=2, frame_bytes=1200, w=0)
     spread = 1200 / math.sqrt(6)
-    assert model.noise() == {"feedback_spread_bytes": pytest.approx(spread)}
+    assert dict(model.noise()) == {"feedback_spread_bytes": pytest.approx(spread)}
     rest = {"sampling": "fixed", "cycles": "remembered"}
     assert model.edge_switches(noise=True) == rest | {
         "feedback_spread_bytes": pytest.approx(spread)

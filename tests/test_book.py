@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from conftest import HOTSPOT, ROOT, SHORT, CommandLine
-from made_up_run import made_up_summary
+from made_up_run import META, made_up_summary
 from qcnlab import book
 from qcnlab.book import (
     command,
@@ -320,7 +320,7 @@ def case_of(values: list[float | None]) -> runner.CaseResult:
     )
     ends = [1.0] * len(values)
     summary = made_up_summary(ends=ends, metrics={"rec95_ms": values})
-    result = Result(config, summary, {}, lambda name: pytest.fail(name))
+    result = Result(config, summary, META, lambda name: pytest.fail(name))
     return runner.CaseResult(book.Case("a", "", (), 1, "", "", ()), result, {})
 
 
@@ -539,7 +539,8 @@ def test_validate_runs_all_rows_and_writes_nothing_unless_asked(
 
     monkeypatch.setattr(command, "results", results)
     folder = write(HEAD + ROW)
-    told, words, fine = command.validate([], book=folder)
+    answer, words, fine = command.validate([], book=folder)
+    told: Any = answer
     # The row states a verdict, which nothing that was run bears out.
     assert (told["count"]["not run yet"], fine) == (1, False)
     assert "Verdict: not run yet (the row says: reproduced)" in words

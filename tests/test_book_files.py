@@ -14,6 +14,7 @@ from qcnlab.book import derived, evidence, reader, state
 from qcnlab.book.derived import Entry
 from qcnlab.book.entries import DRAWN, MISSED, OPEN, PARTLY, REPRODUCED, UNRUN
 from qcnlab.book.evidence import Evidence, RowEvidence, Run
+from qcnlab.book.provenance import read_run
 from qcnlab.book.toml_table import BookError, TomlTable
 from qcnlab.book.words import Word
 
@@ -194,7 +195,10 @@ def test_rows_are_restated_by_their_last_run_and_keep_what_they_said(tmp_path: P
 def test_rows_are_written_in_the_order_of_their_numbers() -> None:
     run = Run("2026-01-31", "abc1234", "0", {name: recorded() for name in ("1.10", "1.9", "0.11")})
     assert list(run.tree()["rows"]) == ["0.11", "1.9", "1.10"]
-    assert evidence._run(run.tree()) == run
+    assert read_run(RowEvidence, run.tree()) == run
+    damaged = run.tree() | {"rows": {"1.9": {"claims": "x", "verdict": 3}}}
+    with pytest.raises(ValueError, match=r"^row 1.9: verdict is 3, not text$"):
+        read_run(RowEvidence, damaged)
 
 
 CLAIMS = """# Deck 009

@@ -28,6 +28,7 @@ from qcnlab.book.entries import (
     as_dict,
 )
 from qcnlab.book.evidence import Evidence, RowEvidence, Run
+from qcnlab.book.provenance import read_run
 from qcnlab.book.reader import load
 from qcnlab.book.runner import CaseResult
 from qcnlab.book.toml_table import BookError
@@ -205,7 +206,7 @@ def test_numbers_of_a_row_are_kept_in_the_unit_in_which_they_are_shown() -> None
     assert (kept.held, kept.of, kept.held_without, kept.numbers_held) == (1, 2, 1, 1)
     # It is read as it was written.
     run = Run("2026-01-31", "abc1234", "0", {"9.1": kept})
-    assert evidence._run(json.loads(json.dumps(run.tree()))) == run
+    assert read_run(RowEvidence, json.loads(json.dumps(run.tree()))) == run
 
 
 def test_a_verdict_without_a_check_has_no_measure() -> None:

@@ -17,7 +17,8 @@ import pytest
 import qcnlab
 import qcnlab.dissector
 from conftest import CommandLine, Done
-from qcnlab.captures import Capture, frames, lines, run_captured
+from qcnlab.captures import Capture, CapturedFrame, frames, lines, run_captured
+from typed_dicts import unlike
 
 HOTSPOT = "og-hotspot-2src-10g-to-500m-rtt10us"
 SHORT = (
@@ -109,7 +110,7 @@ def test_the_capture_is_of_the_first_of_several_runs_on_any_threads(
     assert octets["one thread"] == octets["two"] == octets["first"] != octets["other"]
 
 
-def of_kind(file: Path, kind: str) -> list[dict[str, Any]]:
+def of_kind(file: Path, kind: str) -> list[Any]:
     return [frame for frame in frames(file) if frame["kind"] == kind]
 
 
@@ -405,6 +406,8 @@ def test_json_and_table_have_the_same_frames(runs: dict[str, Path]) -> None:
         of_kind(runs["framed"], "CNM")
     )
     assert json.loads(command("frames", runs["ideal"], "--json", "--kind", "x").stdout) == []
+    every = [frame for file in runs.values() for frame in frames(file)]
+    assert unlike(every, list[CapturedFrame]) == []
 
 
 # The command line

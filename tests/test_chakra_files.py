@@ -189,6 +189,7 @@ def test_nodes_of_a_trace_are_a_step_by_hand(here: CommandLine) -> None:
     } in (report["mapped"])
     result = qcnlab.run(qcnlab.load(here.folder / "made.toml"), reps=1, progress=False)
     steps = result.steps()
+    told: Any
     (told,) = steps.records()
     there, heard = 10_000_000 + 2_665_280, 10_000_000 + 2_665_280 + 2_010_560
     assert steps.timelines[0].tasks == [
@@ -295,6 +296,7 @@ def test_messages_start_when_their_nodes_begin(here: CommandLine, seed: int) -> 
                     first, second = tasks[before][rank], tasks[task][rank]
                     assert first is not None and second is not None and first[1] <= second[0]
     assert at == len(starts)
+    told: Any
     (told,) = steps.records()
     shown = sum(each.get("exposed_s") or 0 for each in told["tasks"])
     assert 0 <= shown <= told["exposed_s"] * (1 + 1e-9)

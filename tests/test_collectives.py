@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import qcnlab
+from made_up_run import META
 from qcnlab.printing import text
 from qcnlab.results.collectives import PARTS, _why
 from qcnlab.runs.collective_runs import EndedRun
@@ -129,7 +130,7 @@ def test_replications_that_did_not_end_are_told_beside_those_that_did(ring: qcnl
     records = [{**tree, **change, "replication": k} for k, change in enumerate(changes)]
     other = {**tree, "traffic": 1, "size_bytes": 1000}
     summary = Summary.read({**ring.summary.to_dict(), "collectives": [*records, other]})
-    told = qcnlab.Result(ring.config, summary, {}, ring.table).collectives().short().splitlines()
+    told = qcnlab.Result(ring.config, summary, META, ring.table).collectives().short().splitlines()
     title = "all_reduce (ring) of 8 MB among 8 ranks, traffic.0"
     assert told[:2] == [
         f"{title}: did not end in 1 of 3 replications",

@@ -8,13 +8,15 @@ from dataclasses import replace
 import pytest
 
 import qcnlab
-from made_up_run import made_up_summary
+from made_up_run import META, made_up_summary
 from qcnlab.errors import AnalysisError
 from qcnlab.metrics import having
 from qcnlab.records import ByName
 from qcnlab.results import comparison
+from qcnlab.results.comparison import ComparedMetric
 from qcnlab.runs.intervals import Interval, difference_interval, mean_interval, median_interval
 from qcnlab.runs.summary import Ending, Summary
+from typed_dicts import unlike
 
 pytest.importorskip("scipy")
 
@@ -57,11 +59,11 @@ def made(
         metrics=every,
     )
     config = CONFIG.format(duration=duration, rtt=rtt, scheme=scheme)
-    return qcnlab.Result(config, summary, {}, lambda table: pytest.fail(table))
+    return qcnlab.Result(config, summary, META, lambda table: pytest.fail(table))
 
 
 def with_summary(result: qcnlab.Result, summary: Summary) -> qcnlab.Result:
-    return qcnlab.Result(result.config, summary, {}, lambda table: pytest.fail(table))
+    return qcnlab.Result(result.config, summary, META, lambda table: pytest.fail(table))
 
 
 def names(*results: qcnlab.Result) -> list[str]:
@@ -104,7 +106,7 @@ def test_parameters_that_follow_from_a_preset_are_not_told_as_differences() -> N
         base = made(scheme=scheme, preset="DECK001")
         table = "".join(f'{key} = "{value}"\n' for key, value in cp.items())
         config = f"{base.config}[scheme.cp]\n{table}"
-        return qcnlab.Result(config, base.summary, {}, lambda table: pytest.fail(table))
+        return qcnlab.Result(config, base.summary, META, lambda table: pytest.fail(table))
 
     plain = with_cp("qcn", w="2", set_point="33 KB"), with_cp("ecm", w="2", set_point="24 KB")
     compared = qcnlab.compare(plain)
@@ -162,6 +164,7 @@ def test_records_count_what_is_missing() -> None:
     assert (first["started"], first["unfinished"], first["deadlocked"]) == (7, 2, 0)
     assert (second["replications"], second["without"], second["run"]) == (1, 0, "replications 1")
     assert "low" not in first
+    assert unlike([first, second], list[ComparedMetric]) == []
 
 
 @pytest.mark.parametrize("stood_still", [[0, 0, 1], [2, 0, 1], [0, 3, 0]])
@@ -184,6 +187,7 @@ def test_pairs_are_of_runs_with_one_seed_and_as_many_replications() -> None:
     assert header == ["metric", "unit", "rtt 20 us - rtt 10 us"]
     assert rows == [["drops", "frames", "2 [2..2] of 8 *"]]
     first, second = compared.records()
+    assert unlike([first, second], list[ComparedMetric]) == []
     assert (first["difference"], first["difference_low"], first["difference_high"]) == (0, 0, 0)
     assert (second["difference"], second["difference_low"]) == (2, 2)
     # Of eight values the first and the last bound the median: 2 / 2^8 = 0.8 %; the second and
@@ -193,8 +197,8 @@ def test_pairs_are_of_runs_with_one_seed_and_as_many_replications() -> None:
     said = " ".join(compared.definitions())
     assert "median [its confidence interval, 95 %] of so many runs" in said
     assert "* marks an interval without 0" in said
-    for unlike in (made(drops=EIGHT, seed=2), made(drops=EIGHT[:7])):
-        alone = qcnlab.compare([one, unlike], metrics=["drops"], level=0.95)
+    for other_run in (made(drops=EIGHT, seed=2), made(drops=EIGHT[:7])):
+        alone = qcnlab.compare([one, other_run], metrics=["drops"], level=0.95)
         assert alone.paired_cells()[1] == []
         assert alone.records()[0]["difference"] is None
         assert "No differences: the runs have different seeds" in " ".join(alone.definitions())

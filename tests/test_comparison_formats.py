@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import qcnlab
+from made_up_run import META
 from qcnlab import catalogue
 from qcnlab.results import comparison
 from qcnlab.runs.intervals import Interval
@@ -134,7 +135,7 @@ def test_a_lower_bound_is_marked_with_its_interval() -> None:
 def resolved(*changes: str) -> qcnlab.Result:
     """Return a result of a scenario that the core reads, as if it had run."""
     scenario = qcnlab.load("one-source-into-9g-rtt10us").with_("warmup=0 s", *changes)
-    return qcnlab.Result(scenario.to_toml(), made().summary, {}, lambda table: pytest.fail(table))
+    return qcnlab.Result(scenario.to_toml(), made().summary, META, lambda table: pytest.fail(table))
 
 
 def differing(*runs: Sequence[str]) -> dict[str, list[str | None]]:

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import qcnlab
-from made_up_run import made_up_summary
+from made_up_run import META, made_up_summary
 from qcnlab.results.completion import Completions
 from qcnlab.runs.percentiles import Bound, Group, percentile
 from qcnlab.runs.tables import Table
@@ -30,7 +30,7 @@ def completions(*flows: Flow, **options: str) -> Completions:
     frame = pl.DataFrame(list(flows), schema=columns, schema_overrides=types, orient="row")
     frame = frame.with_columns(pl.lit("host1").alias("source"))
     table = Table("flows", frame, frame.columns, {}, len(frame))
-    result = qcnlab.Result(CONFIG, made_up_summary(ends=ENDS), {}, {"flows": table}.get)  # type: ignore[arg-type]
+    result = qcnlab.Result(CONFIG, made_up_summary(ends=ENDS), META, {"flows": table}.get)  # type: ignore[arg-type]
     return result.fct(**{"by": "all", **options})
 
 

@@ -15,11 +15,12 @@ import pytest
 
 import qcnlab
 from conftest import ROOT, CommandLine
-from made_up_run import made_up_summary
+from made_up_run import META, made_up_summary
 from qcnlab.results import comparison
-from qcnlab.results.completion_table import CompletionTable
+from qcnlab.results.completion_table import CompletionRecord, CompletionTable
 from qcnlab.runs.percentiles import Bound
 from qcnlab.runs.tables import Table
+from typed_dicts import unlike
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +44,7 @@ def made(*flows: tuple[Any, ...], ends: tuple[float, ...], seed: int = 0) -> Res
     )
     table = Table("flows", frame, frame.columns, {}, len(frame))
     summary = made_up_summary(seed=seed, ends=ends)
-    return qcnlab.Result(CONFIG, summary, {}, {"flows": table}.get)  # type: ignore[arg-type]
+    return qcnlab.Result(CONFIG, summary, META, {"flows": table}.get)  # type: ignore[arg-type]
 
 
 def one_each(*took: float | None, seed: int = 0, end: float = 100.0) -> Result:
@@ -132,6 +133,7 @@ def test_one_unfinished_flow_opens_an_interval_and_leaves_the_median() -> None:
     # A difference from a lower bound bounds nothing.
     assert table.difference(table.rows[1], "slowdown", 50) is None
     (record, *_) = table.records()
+    assert unlike(table.records(), list[CompletionRecord]) == []
     assert record["high"] is None and record["low"] == 1.0
 
 

@@ -58,7 +58,7 @@ def test_captures_show_the_modes(tmp_path: Path) -> None:
     assert shown["left->right"] == shown["right->left"] == shown["near1->left"] == (8, 8)
     data = [frame for frame in frames(edge) if frame["kind"] == "UDP"]
     assert data
-    tags: dict[tuple[str, str], set[tuple[int, bool]]] = {}
+    tags: dict[tuple[str, str], set[tuple[int | None, bool]]] = {}
     for frame in data:
         side = "far" if frame["source"] in ("02:00:00:00:00:04", "02:00:00:00:00:05") else "near"
         seen = (frame["priority"], frame["rpid"] is not None)

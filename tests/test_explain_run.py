@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
@@ -15,6 +15,7 @@ from conftest import HOTSPOT, ROOT, SHORT, CommandLine
 from qcnlab.results import explanation as explaining
 from qcnlab.results.explanation import (
     Stops,
+    _Flow,
     _limited,
     _parts,
     _paused,
@@ -24,8 +25,10 @@ from qcnlab.results.explanation import (
     explanation,
 )
 from qcnlab.results.explanation_text import lines
+from qcnlab.runs.explained import Explanation
 from qcnlab.runs.tables import Table
 from test_blocks import blocks
+from typed_dicts import unlike
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -94,19 +97,10 @@ def flow(
     delivered: int = 0,
     alone: float = 1.0,
     name: str = "h15->vr",
-) -> dict[str, Any]:
+) -> _Flow:
     """Return a row of the table of flows."""
-    return {
-        "source": name,
-        "priority": 3,
-        "size_bytes": 10_000,
-        "start_s": start,
-        "finished_s": finished,
-        "standalone_s": alone,
-        "delivered_bytes": delivered,
-        "slowdown": None if finished is None else (finished - start) / alone,
-        "retransmitted_frames": 0,
-    }
+    slowdown = None if finished is None else (finished - start) / alone
+    return _Flow(name, 3, 10_000, start, finished, alone, slowdown, delivered, 0)
 
 
 def test_a_link_that_is_stopped_as_a_whole_stops_its_flow(paused: qcnlab.Result) -> None:
@@ -140,7 +134,7 @@ def test_flows_that_start_after_the_end_are_not_slow(paused: qcnlab.Result) -> N
     run = _Run(paused, 0)
     run.end_s = 5.0
     rows = [flow(1, 2, name="h11->r"), flow(2, None, name="h15->vr"), flow(6, None, name="h12->r")]
-    told = _slow(run, pl.DataFrame(rows), {}, 9)
+    told = _slow(run, pl.DataFrame([row._asdict() for row in rows]), {}, 9)
     assert [each["flow"] for each in told] == ["h15->vr", "h11->r"]
 
 
@@ -153,7 +147,7 @@ def test_a_replication_has_its_own_end_and_drops(paused: qcnlab.Result) -> None:
     result = qcnlab.Result(
         paused.config,
         summary,
-        {},
+        paused.meta,
         lambda name: drops if name == "drops" else paused.table(name),
     )
     told = explanation(result, 1, flows=100)
@@ -193,7 +187,8 @@ def test_time_at_a_lower_rate_by_hand() -> None:
 
 def test_the_victim_is_told_from_the_culprits(paused: qcnlab.Result) -> None:
     told = explanation(paused, flows=100)
-    assert told["first"]["pause"]["port"] in {"t1->l1", "t1->l2"}
+    pause = told["first"]["pause"]
+    assert pause is not None and pause["port"] in {"t1->l1", "t1->l2"}
     assert told["first"]["drop"] is None and told["first"]["signal"] is None
     assert told["roots"][0]["port"] == "t4->r"
     crossing = {each["flow"]: each["crosses"] for each in told["stopped"]}
@@ -219,7 +214,7 @@ def test_stops_of_roots_are_all_stops(paused: qcnlab.Result) -> None:
     assert explanation(paused, 0)["roots"] != explanation(paused, 1)["roots"]
 
 
-def parts_sum(told: dict[str, Any]) -> None:
+def parts_sum(told: Explanation) -> None:
     for each in told["slow"]:
         parts = (each["sending_s"], each["paused_s"], each["limited_s"] or 0.0, each["rest_s"])
         assert sum(parts) - each["over_s"] == pytest.approx(each["lasted_s"])
@@ -254,9 +249,10 @@ def test_senders_that_slowed_down(controlled: qcnlab.Result) -> None:
         assert each["least_rate_bps"] == least[source]
         # DCQCN's port marks frames; no message is listed.
         assert each["signals"] is None
-    assert told["first"]["cut"]["time_s"] == min(first.values())
+    cut = told["first"]["cut"]
+    assert cut is not None and cut["time_s"] == min(first.values())
     assert all(each["finished"] is False for each in told["slow"])
-    assert sum(each["limited_s"] for each in told["slow"]) > 0
+    assert sum(each["limited_s"] or 0.0 for each in told["slow"]) > 0
 
 
 def test_finished_flows_are_in_the_order_of_their_slowdown() -> None:
@@ -264,7 +260,7 @@ def test_finished_flows_are_in_the_order_of_their_slowdown() -> None:
     result = qcnlab.run(scenario, reps=1, progress=False)
     told = explanation(result, flows=16)
     parts_sum(told)
-    slowdowns = [each["slowdown"] for each in told["slow"] if each["finished"]]
+    slowdowns = [each["slowdown"] or 0.0 for each in told["slow"] if each["finished"]]
     assert slowdowns and slowdowns == sorted(slowdowns, reverse=True)
 
 
@@ -285,12 +281,13 @@ def test_a_star_and_a_run_without_pauses() -> None:
     result = qcnlab.run(qcnlab.load(HOTSPOT).with_(*SHORT), reps=1, progress=False)
     told = explanation(result)
     assert told["first"]["pause"] is None and told["roots"] == [] == told["stopped"]
-    assert told["first"]["signal"]["port"] == "switch->sink"
+    signal = told["first"]["signal"]
+    assert signal is not None and signal["port"] == "switch->sink"
     assert _Run(result, 0).own_port("source1") == "source1->switch"
     text = "\n".join(lines(told))
     assert "Nothing was paused." in text and "2 senders slowed down" in text
     messages = result.messages.to_polars()
-    assert sum(each["signals"] for each in told["cut"]) == len(messages) > 0
+    assert sum(each["signals"] or 0 for each in told["cut"]) == len(messages) > 0
     parts_sum(told)
 
 
@@ -302,6 +299,7 @@ def test_the_command(paused: qcnlab.Result, cli: CommandLine, tmp_path: Path) ->
     assert "and 5 flows stopped for shorter" in done.stdout or "stopped for shorter" in done.stdout
     told = json.loads(cli("explain-run", "run", "--json").stdout)
     assert told == json.loads(json.dumps(explanation(paused)))
+    assert unlike(told, Explanation) == []
     wrong = cli("explain-run", "run", "--replication", "2")
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert wrong.stderr == "error: run: no replication 2: there are 2, numbered from 0\n"
@@ -336,7 +334,8 @@ def test_the_figure_has_the_parts_of_each_slow_flow(tmp_path: Path) -> None:
         assert sum(bar.get_width() for bar in own) == pytest.approx(1e3 * flow["lasted_s"])
     stopped = [bar.get_width() for bar in left.patches if isinstance(bar, Rectangle)]
     assert stopped == pytest.approx([1e3 * root["stopped_s"] for root in told["roots"]])
-    bare = explanation_figure({**told, "roots": [], "slow": []})
+    told["roots"], told["slow"] = [], []
+    bare = explanation_figure(told)
     assert [axes.texts[0].get_text() for axes in bare.axes] == [
         "no link was stopped", "no flow has a time",
     ]  # fmt: skip

@@ -17,6 +17,9 @@ import pytest
 import qcnlab
 from conftest import HOTSPOT, SHORT_FLAGS, CommandLine
 from qcnlab.files.folders import NewFolder
+from qcnlab.runs.live_account import Account
+from qcnlab.runs.meta import Meta
+from typed_dicts import unlike
 
 TABLES = (
     "queues", "rates", "throughput", "messages", "drops", "pauses", "windows", "flows", "metrics",
@@ -60,6 +63,7 @@ def test_reruns_are_byte_identical_on_one_and_two_threads(
 
 def test_meta_tells_where_it_comes_from(result: qcnlab.Result, tmp_path: Path) -> None:
     meta = json.loads((result.save(tmp_path / "run") / "meta.json").read_bytes())
+    assert unlike(meta, Meta, Account=Account) == []
     assert set(meta["versions"]) == {"qcnlab", "python", "polars"}
     assert meta["seed"] == 5
     assert meta["replications"] == 3

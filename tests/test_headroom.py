@@ -14,6 +14,8 @@ import qcnlab
 from conftest import ROOT
 from qcnlab.headroom import sums
 from qcnlab.headroom.platforms import platform, platforms
+from qcnlab.headroom.told import Told
+from typed_dicts import unlike
 
 if TYPE_CHECKING:
     from conftest import CommandLine
@@ -91,7 +93,7 @@ def test_the_formula_of_a_vendor_by_hand() -> None:
     assert (shared.xoff, shared.size) == (38 * 1024, 19 * 1024)
     # Frames of 1024 B alone: 6.25 % as many, which take twice the octets.
     large = sums.mellanox(replace(PORT, mtu=9100, small_packets=0), platform("SN2700"))
-    assert large.more["occupancy"] == pytest.approx(1.0625)
+    assert large.occupancy == pytest.approx(1.0625)
     slow = sums.mellanox(replace(PORT, mtu=9100, reaction_s=2e-6), platform("SN2700"))
     assert slow.terms["reaction"] == 25_000
     # A peer that reacts at once is none whose time is not known.
@@ -106,18 +108,19 @@ def test_each_platform_has_what_its_sum_takes() -> None:
         assert (known.formula is None) or not known.rows, name
         for rate, cable, xoff in known.rows:
             row = sums.shipped(port(rate, cable), known)
-            assert row is not None
-            assert (row.xoff, row.size) == (xoff, (known.row or {})["size"] + xoff)
+            assert row is not None and known.row is not None
+            assert (row.xoff, row.size) == (xoff, known.row["size"] + xoff)
     assert sums.shipped(port(100, 41), platform("TH2")) is None
     assert platform("tomahawk 2") is platform("TH2")
 
 
 def confirmed(asked: sums.Port, cell: int) -> None:
     """Nothing is lost with the sum, nothing with what the worst run takes, something with less."""
-    told = sums.laboratory(asked, cell)
-    assert told.more["lost"][:2] == [0, 0], (asked, cell)
-    assert told.more["lost"][2] > 0, (asked, cell)
-    assert told.more["tight_bytes"] <= told.xoff, (asked, cell)
+    told, runs = sums.laboratory(asked, cell)
+    lost = [each.frames for each in runs.lost]
+    assert lost[:2] == [0, 0], (asked, cell)
+    assert lost[2] > 0, (asked, cell)
+    assert runs.worst.bytes <= told.xoff, (asked, cell)
 
 
 def drawn(dice: random.Random) -> tuple[sums.Port, int]:
@@ -170,7 +173,7 @@ frame = "9216 B"
 [scheme]
 name = "none"
 """
-    told = sums.laboratory(replace(PORT, latency_s=3e-7))
+    told, _ = sums.laboratory(replace(PORT, latency_s=3e-7))
     scenario = qcnlab.Scenario.from_toml(text)
     assert f"headroom {told.xoff} B" in scenario.to_toml()
     # 300 ns at 12.5 B/ns, and the frame that crosses the threshold.
@@ -385,13 +388,14 @@ def test_the_figure_has_each_sum_and_what_its_run_lost(cli: CommandLine) -> None
     pytest.importorskip("matplotlib")
     from matplotlib.patches import Rectangle
 
-    from qcnlab.figures.headroom import headroom_figure
+    from qcnlab.headroom.figure import headroom_figure
     from qcnlab.headroom.sums import TERMS
 
     words = ("headroom", "--rate", "100G", "--cable", "40m", "--mtu", "9216")
     done = cli(*words, "--platform", "SN4700", "--json", "-o", "sums.png")
     assert done.returncode == 0 and (cli.folder / "sums.png").exists()
     told = json.loads(done.stdout)
+    assert unlike(told, Told) == []
     (axes,) = headroom_figure(told, TERMS).axes
     bars = [each for each in axes.patches if isinstance(each, Rectangle)]
     for row, column in enumerate(told["sums"]):

@@ -16,7 +16,7 @@ import pytest
 
 import qcnlab
 from conftest import ROOT, CommandLine
-from made_up_run import made_up_summary
+from made_up_run import META, made_up_summary
 from qcnlab import _core
 from qcnlab.formats.hpcc import cdf, config, exporting, flows, importing, results, topology
 from qcnlab.formats.hpcc.nodes import nodes
@@ -486,7 +486,7 @@ def test_a_replication_with_flows_that_wait_or_stay_by_hand(tmp_path: Path) -> N
         name: Table(name, frame, frame.columns, {}, len(frame))
         for name, frame in (("flows", FLOWS), ("pauses", PAUSES), ("queues", QUEUES))
     }
-    result = qcnlab.Result("", made_up_summary(ends=[2.0, 2.0]), {}, tables.__getitem__)
+    result = qcnlab.Result("", made_up_summary(ends=[2.0, 2.0]), META, tables.__getitem__)
     entries = [
         {"arrivals": "saturated", "transport": "roce"},
         {"arrivals": "list", "flows": f"{FLOWS_MARK}, {flows.PORT} 200\n"},

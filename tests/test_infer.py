@@ -20,7 +20,7 @@ from qcnlab.book.variants import Part
 from qcnlab.infer import command, progress, scoring, space
 from qcnlab.infer.report import Report, claim_name
 from qcnlab.infer.searching import Outcome, Plan, Search, best
-from qcnlab.infer.space import Dimension, Set, Space, Value
+from qcnlab.infer.space import Dimension, Lengths, Set, Space, Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -162,7 +162,7 @@ def test_a_set_changes_cases_value_by_value_and_may_move_the_windows() -> None:
     longer = (Part(("*",), (), ("duration=60 ms",)),)
     length = Dimension(
         "length", "?", "", Part(("*",), (), ()),
-        (Value("short", "", ()), Value("long", "x", longer, (("duration_s", 0.06),))),
+        (Value("short", "", ()), Value("long", "x", longer, Lengths(duration_s=0.06))),
     )  # fmt: skip
     both = Space((gain, length))
     assert both.size == 4

@@ -17,6 +17,8 @@ from qcnlab.formats.lines import FormatError
 from qcnlab.lint.command import check
 from qcnlab.lint.formulas import longest_pause, most_congested, pause_point
 from qcnlab.lint.rules import RULES
+from qcnlab.lint.told import Verdict
+from typed_dicts import unlike
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +29,7 @@ GUIDE = ROOT / "docs/guide/sonic-fabric.md"
 Files = dict[str, Any]
 
 
-def judged(folder: Path, change: Callable[[Files], None] | None = None) -> dict[str, Any]:
+def judged(folder: Path, change: Callable[[Files], None] | None = None) -> Verdict:
     """Return what lint says of the fabric with a change."""
     files = THREE_TIERS["fabric"]()
     if change is not None:
@@ -502,7 +504,7 @@ def test_a_pool_of_others_holds_what_groups_keep(tmp_path: Path) -> None:
     )  # fmt: skip
     assert judged(tmp_path, broadcom(1_604_001, 0))["findings"] == []
     (told,) = judged(tmp_path, broadcom(1_604_000, 0))["findings"]
-    assert "4 x 401000 B" in told["formula"]
+    assert "4 x 401000 B" in (told["formula"] or "")
 
 
 def test_a_computed_pool_and_profile_are_not_judged(tmp_path: Path) -> None:
@@ -562,7 +564,7 @@ def test_the_command_prints_and_leaves_with_its_code(cli: CommandLine) -> None:
     assert cli("lint", "clean", "--json").returncode == 0
 
 
-def check_there(cli: CommandLine) -> dict[str, Any]:
+def check_there(cli: CommandLine) -> Verdict:
     with chdir(cli.folder):
         return check(["mistakes"])
 
@@ -615,10 +617,11 @@ def test_damaged_values_are_findings_or_one_line(tmp_path: Path, seed: int) -> N
 
 def test_the_figure_has_each_finding_and_the_least_margins(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    from qcnlab.figures.lint import lint_figure
+    from qcnlab.lint.figure import lint_figure
 
     THREE_TIERS["main"](tmp_path)
     told = check([str(tmp_path / "mistakes")])
+    assert unlike(told, Verdict) == []
     left, right = lint_figure(told).axes
     points: Any = left.lines[0].get_xydata()
     curve: Any = right.lines[0].get_xydata()

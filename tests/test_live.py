@@ -22,6 +22,9 @@ import pytest
 
 import qcnlab
 import qcnlab.dissector
+from qcnlab.runs.live_account import Account
+from qcnlab.runs.meta import Meta
+from typed_dicts import unlike
 
 QCNLAB = [sys.executable, "-m", "qcnlab"]
 
@@ -109,6 +112,7 @@ def test_a_run_writes_an_ordinary_folder(ran: tuple[Path, str]) -> None:
     folder, printed = ran
     result = qcnlab.open_run(folder)
     live = result.meta["live"]
+    assert unlike(result.meta, Meta, Account=Account) == []
     # 10 Gb/s and 12 ms at a scale of 100.
     assert live["scale"] == 100
     assert 'rate = "100 Mb/s"' in result.config
@@ -157,7 +161,7 @@ def test_a_run_says_who_paced(shaper: None, scenario: Path, tmp_path: Path) -> N
     command = [*QCNLAB, "live", "run", str(scenario), "--limiter", "htb", "-o", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     result = qcnlab.open_run(folder)
-    limiter = result.meta["live"]["limiter"]
+    limiter: Any = result.meta["live"]["limiter"]
     assert limiter["kind"] == "htb"
     assert "live at 1/100, paced by HTB: " in result.summary.title
     assert "\nlimiter: htb; " in done.stdout
@@ -410,9 +414,8 @@ def test_iperf3_receives_what_our_counters_say(
     subprocess.run(command, capture_output=True, check=True)
     result = qcnlab.open_run(folder)
     flows = result.flows.to_polars()
-    for end, delivered in zip(
-        result.meta["live"]["iperf3"], flows["delivered_frames"].to_list(), strict=True
-    ):
+    ends: Any = result.meta["live"]["iperf3"]
+    for end, delivered in zip(ends, flows["delivered_frames"].to_list(), strict=True):
         assert end["error"] == ""
         # A frame of 1500 octets carries 14 of Ethernet, 8 of tags, 28 of IPv4 and UDP, and 1450 of
         # data. The server reports 0.3 s before the end of 5 s; our counter goes on.

@@ -29,7 +29,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def test_a_median_is_known_by_its_wider_side() -> None:
-    # The interval of 1 to 10 is 2 to 9 (intervals.median_interval), 3.5 to either side of 5.5: 63.6 %.
+    # The interval of 1 to 10 is 2 to 9 (median_interval), 3.5 to either side of 5.5: 63.6 %.
     assert Precision("drops", 0.64).reached(ONE_TO_TEN)
     assert not Precision("drops", 0.63).reached(ONE_TO_TEN)
     assert told(Precision("drops", 0.63), ONE_TO_TEN) == "64 %, not reached"

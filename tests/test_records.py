@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 from dataclasses import FrozenInstanceError, dataclass, fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 
 import pytest
 
@@ -16,6 +16,7 @@ from qcnlab.records import ByName, Record, read
 from qcnlab.runs import collective_runs, summary
 from qcnlab.runs.summary import Counters, Ending, Summary
 from test_deadlock import RING as STANDING
+from typed_dicts import unlike
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -176,3 +177,26 @@ def test_an_ending_has_a_circle_only_in_a_deadlock() -> None:
     assert Ending(1.0, "drained").to_dict() == {"end_s": 1.0, "why": "drained"}
     stood = Ending(1.0, "deadlock", ("a->b", "b->a"), 0.5)
     assert read(Ending, stood.to_dict(), "x") == stood
+
+
+class Named(TypedDict):
+    name: str
+    also: NotRequired[list[str | None]]
+
+
+class Held(TypedDict, total=False):
+    one: Named
+    many: dict[str, Named]
+    kind: Literal["a", "b"]
+
+
+def test_what_is_not_as_a_typed_dict_says_is_told() -> None:
+    named = {"name": "x", "also": ["y", None]}
+    assert unlike({"one": named, "many": {"z": {"name": "z"}}, "kind": "a"}, Held) == []
+    assert unlike({}, Held) == []
+    assert unlike({"one": {"also": []}}, Held) == ["it.one has no name"]
+    assert unlike({"two": 2}, Held) == ["it has two, too"]
+    assert unlike([{"name": True}], list[Named]) == ["it[0].name is True, not of <class 'str'>"]
+    assert unlike({"many": {"z": 1}}, Held) == ["it.many.z is 1, not an object"]
+    assert unlike({"kind": "c"}, Held) == ["it.kind is 'c', not one of ('a', 'b')"]
+    assert unlike({"name": "x", "also": [1]}, Named) != []

@@ -21,7 +21,7 @@ from damage import FLIPS, flipped_and_told
 from qcnlab import Precision
 from qcnlab.sweeps import runs as runs_module
 from qcnlab.sweeps.grid import build
-from qcnlab.sweeps.manifest import Manifest
+from qcnlab.sweeps.known import Manifest
 from qcnlab.sweeps.running import describe
 from qcnlab.sweeps.runs import Runs, rows_in_a_part
 from qcnlab.sweeps.store import Store
@@ -216,8 +216,10 @@ def test_memory_and_journal_are_bounded_by_what_is_under_way(
 ) -> None:
     """20,000 runs that end up to 150 too late, in parts of 500: two parts are open at most."""
     monkeypatch.setattr(runs_module, "ROWS_IN_A_PART", 500)
-    known = {**known_of(short), "vary": {"seed": list(range(2000))}, "replications": 10}
-    known["rows_in_a_part"] = rows_in_a_part(2000, 10, whole_points=False)
+    known: Manifest = {**known_of(short), "vary": {"seed": list(range(2000))}, "replications": 10}
+    rows = rows_in_a_part(2000, 10, whole_points=False)
+    assert rows is not None
+    known["rows_in_a_part"] = rows
     dice = np.random.default_rng(1)
     order = np.argsort(np.arange(20_000) + dice.uniform(0, 150, 20_000)).tolist()
     store = Store(tmp_path / "out", known)

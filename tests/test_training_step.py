@@ -15,6 +15,8 @@ from conftest import ROOT, CommandLine
 from qcnlab.formats import training
 from qcnlab.formats.lines import FormatError
 from qcnlab.formats.messages import Setup
+from qcnlab.runs.training_steps import StepSummary
+from typed_dicts import unlike
 
 if TYPE_CHECKING:
     from qcnlab.results.steps import Steps
@@ -45,7 +47,7 @@ def ran(folder: Path, text: str, setup: Setup = SETUP, *changes: str) -> Steps:
     ).steps()
 
 
-def record(steps: Steps, step: int = 0) -> dict[str, Any]:
+def record(steps: Steps, step: int = 0) -> Any:
     return steps.records()[step]
 
 
@@ -163,8 +165,9 @@ def test_messages_start_when_their_task_begins(tmp_path: Path, seed: int) -> Non
             for each in known["waits"][task]:
                 before = steps.timelines[0].tasks[each][rank]
                 assert before is not None and before[1] <= interval[0]
+    assert unlike(steps.summary(), StepSummary) == []
     for told in steps.records():
-        assert told["exposed_s"] >= 0
+        assert told["exposed_s"] is not None and told["exposed_s"] >= 0
         shown = sum(each.get("exposed_s") or 0 for each in told["tasks"])
         assert shown <= told["exposed_s"] * (1 + 1e-9)
 
@@ -178,7 +181,7 @@ def test_without_packets_waits_have_their_delays_too(tmp_path: Path) -> None:
     training.convert(tmp_path / "step.toml", tmp_path / "made.toml", SETUP, None)
     scenario = qcnlab.load(tmp_path / "made.toml")
     result = qcnlab.run(scenario, reps=1, progress=False, flow_level=True)
-    first, *_ = (each["tasks"] for each in result.steps().records())
+    first: Any = result.steps().records()[0]["tasks"]
     # The second ring begins when 60 us are computed, long after the first has ended.
     assert first[1]["ended_s"] < 59e-6
     assert first[3]["began_s"] == pytest.approx(60e-6)

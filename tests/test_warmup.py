@@ -12,7 +12,7 @@ import pytest
 
 import qcnlab
 from conftest import CommandLine
-from made_up_run import made_up_summary
+from made_up_run import META, made_up_summary
 from qcnlab import api
 from qcnlab.commands import warmup
 from qcnlab.commands.warmup import Transient, mser5, transients
@@ -118,7 +118,7 @@ def of_queue(config: str, *replications: list[float]) -> qcnlab.Result:
     )  # fmt: skip
     queues = Table("queues", frame, frame.columns, {}, len(frame))
     summary = made_up_summary(bottleneck=BottleneckPort("a->b", 1e9, None))
-    return qcnlab.Result(config, summary, {}, lambda name: queues)
+    return qcnlab.Result(config, summary, META, lambda name: queues)
 
 
 def times_ten(*means: float) -> list[float]:

@@ -10,7 +10,7 @@ import pytest
 
 import qcnlab
 from conftest import HOTSPOT
-from made_up_run import made_up_summary
+from made_up_run import META, made_up_summary
 from qcnlab.runs.summary import BottleneckPort
 from qcnlab.runs.tables import Table
 from qcnlab.runs.windows import at_port, flow_names, in_window, rows_of_flows
@@ -107,7 +107,7 @@ def of_tables(replications: int = 2) -> qcnlab.Result:
     summary = made_up_summary(
         flows=3, bottleneck=BottleneckPort("a", 1e10, 1000), ends=[0.004] * replications
     )
-    return qcnlab.Result(CONFIG, summary, {}, made.__getitem__)
+    return qcnlab.Result(CONFIG, summary, META, made.__getitem__)
 
 
 def test_each_replication_counts_its_own_rows_of_the_bottleneck() -> None:

@@ -16,6 +16,7 @@ from qcnlab.values import MOST_JOBS, MOST_REPS, MOST_SEED, plain, within
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from qcnlab.records import JsonObject
     from qcnlab.results.result import Result
     from qcnlab.runs.contention import CongestedPort
     from qcnlab.runs.replayed import ReplayedCapture
@@ -277,7 +278,7 @@ class Scenario:
         """
         return self._core.to_toml()
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return the resolved scenario as nested dictionaries.
 
         Returns
@@ -285,7 +286,7 @@ class Scenario:
         dict
             Every key; quantities are text with a unit.
         """
-        tree: dict[str, Any] = json.loads(self._core.to_json())
+        tree: JsonObject = json.loads(self._core.to_json())
         return tree
 
     def __eq__(self, other: object) -> bool:

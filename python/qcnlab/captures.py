@@ -8,7 +8,7 @@ import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from qcnlab import _core
 from qcnlab.errors import Error
@@ -29,6 +29,63 @@ BATCH = 512
 """Frames read at a time."""
 MOST_HOSTS = 4
 """Addresses of a replayed capture that are printed with their hosts."""
+
+
+class CaptureSummary(TypedDict):
+    """What became of a capture.
+
+    Attributes
+    ----------
+    ports : list of str
+        What was captured.
+    frames, octets : int
+        How much of it.
+    limit : str, optional
+        What ended it before the run: ``"frames"`` or ``"size"``.
+    failure : str, optional
+        Why it could not be written to its end.
+    """
+
+    ports: list[str]
+    frames: int
+    octets: int
+    limit: str | None
+    failure: str | None
+
+
+class CapturedFrame(TypedDict):
+    """A frame of a capture; `None` for what it does not have.
+
+    A frame that breaks its format has neither addresses nor what follows them. Priorities that LLDP
+    announces (`cnpv`, `ready`, `pfc`) are bits, priority 0 the lowest; `pause_s` is in s.
+    """
+
+    frame: int
+    time_s: float | None
+    time_ns: int | None
+    port: str
+    direction: str | None
+    kind: str
+    octets: int
+    source: str | None
+    destination: str | None
+    vlan: int | None
+    priority: int | None
+    rpid: int | None
+    ecn: str | None
+    fb: int | None
+    cpid: str | None
+    offset_bytes: int | None
+    delta_bytes: int | None
+    quanta: int | dict[str, int] | None
+    about: str
+    comment: str | None
+    rate_bps: NotRequired[int]
+    credit_bytes: NotRequired[int]
+    pause_s: NotRequired[float]
+    cnpv: NotRequired[int]
+    ready: NotRequired[int]
+    pfc: NotRequired[int]
 
 
 @dataclass(frozen=True)
@@ -128,7 +185,7 @@ def run_captured(
     seed: int | None = None,
     jobs: int | None = None,
     progress: bool | None = None,
-) -> tuple[Result, dict[str, Any]]:
+) -> tuple[Result, CaptureSummary]:
     """Run all replications of a scenario, and capture the first.
 
     The results are those of `qcnlab.run`; only the count of the engine's events differs.
@@ -172,12 +229,17 @@ def run_captured(
             progress=bar,
         )
     result = from_outcome(outcome, time.perf_counter() - started)
-    return result, dict(
-        zip(("ports", "frames", "octets", "limit", "failure"), summary, strict=True)
-    )
+    ports, count, octets, limit, failure = summary
+    return result, {
+        "ports": ports,
+        "frames": count,
+        "octets": octets,
+        "limit": limit,
+        "failure": failure,
+    }
 
 
-def frames(file: str | Path) -> Iterator[dict[str, Any]]:
+def frames(file: str | Path) -> Iterator[CapturedFrame]:
     """Read the frames of a capture, pcapng or pcap, as a stream.
 
     Parameters
@@ -251,7 +313,7 @@ def lines(file: str | Path, kinds: frozenset[str] = frozenset()) -> Iterator[str
             yield _line(frame)
 
 
-def _line(frame: dict[str, Any]) -> str:
+def _line(frame: CapturedFrame) -> str:
     time_ns = frame["time_ns"]
     cells = (
         "-" if time_ns is None else f"{time_ns // 10**9}.{time_ns % 10**9:09d}",

@@ -41,6 +41,8 @@ from qcnlab.errors import Terminated
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from qcnlab.records import JsonObject
+
 __all__ = [
     "Acknowledgement",
     "Arrival",
@@ -445,7 +447,7 @@ class _Loaded(NamedTuple):
     """The methods by which its reaction points hear of the transport."""
 
 
-def load_scheme(name: str, cp: dict[str, Any], rp: dict[str, Any]) -> _Loaded:
+def load_scheme(name: str, cp: JsonObject, rp: JsonObject) -> _Loaded:
     """Load the class called `python:module:Class` and try its machines; for the core."""
     _, _, path = name.partition(":")
     module_name, _, class_name = path.partition(":")
@@ -525,7 +527,7 @@ def _module(name: str) -> ModuleType:
             sys.path.remove("")
 
 
-def _trial(table: str, machine: Any, first: int, keys: dict[str, Any]) -> object:
+def _trial(table: str, machine: Any, first: int, keys: JsonObject) -> object:
     role, base = _MACHINES[table]
     fits = isinstance(machine, type) and issubclass(machine, base)
     if not fits:

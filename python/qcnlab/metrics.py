@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from qcnlab import _core
 from qcnlab.records import Record
@@ -40,7 +40,7 @@ class Metric:
     unit: str
     about: str
     source: str
-    facts: dict[str, Any]
+    facts: dict[str, int | str | bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ def texts(fact: str) -> dict[str, str]:
     >>> texts("at_least_if")["slowdown_p99"], texts("never")["onset_ms"]
     ('unfinished', 'did not settle')
     """
-    return {each.name: each.facts[fact] for each in metrics() if fact in each.facts}
+    return {each.name: str(each.facts[fact]) for each in metrics() if fact in each.facts}
 
 
 def never(name: str) -> str:

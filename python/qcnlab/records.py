@@ -13,6 +13,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import (
     TYPE_CHECKING,
+    Any,
     Generic,
     Literal,
     TypeVar,
@@ -29,6 +30,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 V = TypeVar("V", covariant=True)
 
+JsonObject = dict[str, Any]
+"""An object whose keys a user or another program wrote: a table of a scenario, of a foreign file.
+
+What has keys of our own is a record, or a `TypedDict` where it goes to JSON as it is.
+"""
 WORDS = {str: "text", bool: "true or false", int: "a whole number", float: "a number"}
 """What values of these types are called."""
 

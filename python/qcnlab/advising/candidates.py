@@ -7,7 +7,7 @@ import math
 import shlex
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qcnlab.advising.regret import Regrets, regrets
 from qcnlab.advising.terms import GOOD, ROBUST, ends_of
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from qcnlab.advising.knobs import Space
     from qcnlab.api import Scenario
     from qcnlab.tuning.goals import Constraint, Objective
-    from qcnlab.tuning.trial import Trial
+    from qcnlab.tuning.trial import Search, Trial
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Candidates:
 
     def __init__(
         self,
-        known: dict[str, Any],
+        known: Search,
         start: Scenario,
         cases: Sequence[Case],
         lacking: Sequence[tuple[str, str]],
@@ -260,7 +260,7 @@ class Candidates:
 
         rows = []
         for number, trial in enumerate(self.trials):
-            row: dict[str, Any] = {"trial": number, **self.space.words(trial.values)}
+            row: dict[str, object] = {"trial": number, **self.space.words(trial.values)}
             for index, case in enumerate(self.cases):
                 row[f"{case.name} {self.objective.metric}"] = _finite(self.values(trial)[index])
                 row[f"{case.name} regret"] = _finite(self.regrets.of[number][index])
@@ -269,7 +269,7 @@ class Candidates:
         return pl.DataFrame(rows, infer_schema_length=None)
 
     @property
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, object]:
         """All that is told as values for JSON; `None` for what is infinite or missing."""
         good = self.good
         words = [self.space.words(self.trials[number].values) for number in good]

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qcnlab.api import Scenario
 from qcnlab.errors import ScenarioError
 from qcnlab.printing import text
-from qcnlab.runs.facts import base
+from qcnlab.runs.facts import base, tables_of
 from qcnlab.runs.network import Network
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from qcnlab.records import JsonObject
 
 OWN = "own"
 NAMES = (OWN, "incast", "failed-link", "slow-receiver")
@@ -96,7 +98,7 @@ def derive(
 class _Network:
     """The nodes of a scenario, and the host that receives most flows: the victim."""
 
-    def __init__(self, scenario: Scenario, tree: dict[str, Any]) -> None:
+    def __init__(self, scenario: Scenario, tree: JsonObject) -> None:
         known = Network.of(scenario._core)
         self.names = known.names
         self.roles = known.roles
@@ -136,12 +138,12 @@ class _Network:
         return out
 
 
-def _incast(tree: dict[str, Any], net: _Network) -> str:
+def _incast(tree: JsonObject, net: _Network) -> str:
     senders = [host for host in net.hosts if host != net.victim]
     count = min(len(senders), MOST_SENDERS)
     if count < FEWEST:
         raise NoCase("an incast takes three hosts")
-    entries = _tables(tree, "traffic")
+    entries = tables_of(tree, "traffic")
     own = next((each for each in entries if each.get("controlled", True)), entries[0])
     transport = own["transport"]
     whole = net.arrivals_s or net.duration_s
@@ -167,7 +169,7 @@ def _incast(tree: dict[str, Any], net: _Network) -> str:
     )
 
 
-def _failed_link(tree: dict[str, Any], net: _Network) -> str:
+def _failed_link(tree: JsonObject, net: _Network) -> str:
     away = net.distances(net.victim)
     trunks = sorted(
         {
@@ -184,7 +186,7 @@ def _failed_link(tree: dict[str, Any], net: _Network) -> str:
     else:
         raise NoCase("without any of its links some hosts would be cut off")
     tree["failure"] = [
-        *_tables(tree, "failure"),
+        *tables_of(tree, "failure"),
         {"link": f"{a}->{b}", "from": "0 s", "until": tree["duration"]},
     ]
     routing = tree.setdefault("routing", {})
@@ -195,14 +197,14 @@ def _failed_link(tree: dict[str, Any], net: _Network) -> str:
     )
 
 
-def _slow_receiver(tree: dict[str, Any], net: _Network) -> str:
-    pauses = _tables(tree, "pause")
+def _slow_receiver(tree: JsonObject, net: _Network) -> str:
+    pauses = tables_of(tree, "pause")
     own = next((each for each in pauses if each.get("kind", "none") != "none"), None)
     if own is None:
         raise NoCase("nothing is paused: frames that a host does not read are lost")
     rate = net.rate_bps
     held = round(rate * HELD_S / BITS)
-    adapters = _tables(tree, "adapter")
+    adapters = tables_of(tree, "adapter")
     first = next((each for each in adapters if each.get("only", "*") == "*"), {})
     read = {
         "only": net.victim,
@@ -216,11 +218,6 @@ def _slow_receiver(tree: dict[str, Any], net: _Network) -> str:
         f"{net.victim} reads at {text.rate(rate // SHARE)}, half of its link, and pauses the link "
         f"before it holds {text.size(held)}"
     )
-
-
-def _tables(tree: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    known = tree.get(name, [])
-    return list(known) if isinstance(known, list) else [known]
 
 
 def _time(seconds: float) -> str:

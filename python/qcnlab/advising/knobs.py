@@ -8,14 +8,15 @@ from math import log2
 from typing import TYPE_CHECKING, Any
 
 from qcnlab.errors import scenario_error
-from qcnlab.runs.facts import base
+from qcnlab.runs.facts import base, tables_of
 from qcnlab.runs.network import Network
 from qcnlab.tuning.space import Choice, Range, read_space
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from qcnlab.api import Scenario
+    from qcnlab.records import JsonObject
 
 DIGITS = 3
 """Significant digits of whole numbers that are tried."""
@@ -288,9 +289,9 @@ def _number(text: str) -> float | None:
             return None
 
 
-def _thresholds(tree: Mapping[str, Any]) -> list[tuple[str, float, float, float]]:
+def _thresholds(tree: JsonObject) -> list[tuple[str, float, float, float]]:
     """Return each table of thresholds: its key, Kmin and Kmax in octets, Pmax."""
-    tables: list[tuple[str, Mapping[str, Any]]] = _entries(tree, "wred")
+    tables: list[tuple[str, JsonObject]] = _entries(tree, "wred")
     if not tables:
         tables = [("scheme.cp", tree["scheme"].get("cp", {}))]
     out = []
@@ -301,7 +302,7 @@ def _thresholds(tree: Mapping[str, Any]) -> list[tuple[str, float, float, float]
     return out
 
 
-def _alphas(tree: Mapping[str, Any]) -> list[tuple[str, float]]:
+def _alphas(tree: JsonObject) -> list[tuple[str, float]]:
     out = []
     for key, table in _entries(tree, "shared_buffer"):
         alpha = table.get("pg_alpha")
@@ -310,11 +311,11 @@ def _alphas(tree: Mapping[str, Any]) -> list[tuple[str, float]]:
     return out
 
 
-def _entries(tree: Mapping[str, Any], name: str) -> list[tuple[str, Mapping[str, Any]]]:
-    known: Sequence[Mapping[str, Any]] | Mapping[str, Any] = tree.get(name, [])
-    if isinstance(known, list):
+def _entries(tree: JsonObject, name: str) -> list[tuple[str, JsonObject]]:
+    known = tables_of(tree, name)
+    if isinstance(tree.get(name), list):
         return [(f"{name}.{index}", table) for index, table in enumerate(known)]
-    return [(name, known)] if known and not isinstance(known, list) else []  # type: ignore[list-item]
+    return [(name, table) for table in known]
 
 
 def _fastest(scenario: Scenario) -> float:

@@ -17,6 +17,7 @@ from qcnlab.files.folders import ROOT, core_digest, write_json, write_whole
 from qcnlab.metrics import having
 from qcnlab.printing.text import counted, duration
 from qcnlab.results.explanation import explanation
+from qcnlab.runs.facts import tables_of
 from qcnlab.sweeps.executors import check_on
 from qcnlab.sweeps.grid import cases as beside_each_other
 from qcnlab.sweeps.result import check_metric
@@ -32,13 +33,22 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from qcnlab.advising.cases import Case
+    from qcnlab.runs.explained import TimeOfFlow
     from qcnlab.sweeps.grid import Cases
-    from qcnlab.tuning.trial import Trial
+    from qcnlab.tuning.trial import Search, Trial
 
 SIZED = "slowdown_p99"
 """What is made small of traffic whose flows have sizes."""
 FLOWS = 5
 """So many of a run's slowest flows say what dominates."""
+TIMES: tuple[TimeOfFlow, ...] = (
+    "lasted_s",
+    "sending_s",
+    "paused_s",
+    "limited_s",
+    "rest_s",
+)
+"""What is summed over these: how long they lasted, and its parts."""
 BROKEN = 1e6
 """A score of a trial that breaks a bound is at least this."""
 LARGE, MINUTE = 1e300, 60.0
@@ -203,7 +213,7 @@ def search(
         raise scenario_error("no case is left", hint="; ".join(f"{a}: {b}" for a, b in lacking))
     drawn_from = start.seed if seed is None else seed
     grid = _grid(made, space)
-    known: dict[str, Any] = {
+    known: Search = {
         "build": core_digest()[:16],
         "name": start.name,
         "scenario": called,
@@ -249,7 +259,7 @@ def search(
             if options.around:
                 for key, values in space.beside(done[number].values):
                     advice.around.append((key, after.run(judge, values)))
-            other = {**known, "seed": (drawn_from + 1) % (MOST_SEED + 1)}
+            other: Search = {**known, "seed": (drawn_from + 1) % (MOST_SEED + 1)}
             again = Judge(grid, [objective], constraints, other, jobs, on, having("advised"))
             for each in dict.fromkeys((0, number)):
                 advice.again[each] = after.run(again, done[each].values)
@@ -307,7 +317,7 @@ class _Scores:
 class _After:
     """Runs around the robust settings, kept in a folder in their order."""
 
-    def __init__(self, folder: Path, known: dict[str, Any]) -> None:
+    def __init__(self, folder: Path, known: Search) -> None:
         self._opened = Kept.opened(folder, known)
         self._count = 0
 
@@ -358,9 +368,8 @@ def _objective(options: Options, scenario: api.Scenario) -> Objective:
 def _constraints(options: Options, scenario: api.Scenario) -> list[Constraint]:
     if options.subject_to is not None:
         return [read_constraint(text) for text in options.subject_to]
-    pauses = scenario.to_dict().get("pause", [])
-    listed = pauses if isinstance(pauses, list) else [pauses]
-    paused = any(each.get("kind", "none") != "none" for each in listed)
+    pauses = tables_of(scenario.to_dict(), "pause")
+    paused = any(each.get("kind", "none") != "none" for each in pauses)
     return [read_constraint("drops=0")] if paused else []
 
 
@@ -385,12 +394,10 @@ def _parts(
     for index, result in enumerate(results):
         told = explanation(result, 0, FLOWS)
         number, case = numbers[index // len(made)], made[index % len(made)]
-        sums = {
-            key: sum(each[key] or 0.0 for each in told["slow"])
-            for key in ("lasted_s", "sending_s", "paused_s", "limited_s", "rest_s")
-        }
-        sampled = all(each["limited_s"] is not None for each in told["slow"])
-        out.append(Part(number, case.name, len(told["slow"]), sums, sampled, told["pauses"]))
+        slow = told["slow"]
+        sums: dict[str, float] = {key: sum(each[key] or 0.0 for each in slow) for key in TIMES}
+        sampled = all(each["limited_s"] is not None for each in slow)
+        out.append(Part(number, case.name, len(slow), sums, sampled, told["pauses"]))
     return out
 
 

@@ -20,6 +20,7 @@ from qcnlab.analysis.averaging import averaging_means, derivative_means, with_av
 from qcnlab.analysis.boundary import Boundary, boundary
 from qcnlab.analysis.dcqcn import Dcqcn, DcqcnEquilibrium
 from qcnlab.analysis.ecm import Ecm
+from qcnlab.analysis.fluid import FluidColumn, FluidModel, FluidParameter
 from qcnlab.analysis.fluid import models as fluid_models
 from qcnlab.analysis.lag import LagLoop, delay_family, sampling_family, ultimate_gain
 from qcnlab.analysis.loops import Loop, Margins
@@ -37,6 +38,9 @@ __all__ = [
     "DcqcnEquilibrium",
     "Ecm",
     "Equilibrium",
+    "FluidColumn",
+    "FluidModel",
+    "FluidParameter",
     "LagLoop",
     "Loop",
     "Margins",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -10,7 +10,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from qcnlab.analysis.draw import line_style, title
 from qcnlab.figures.notebook import ShownFigure
-from qcnlab.figures.plots import FAINT, INK, style
+from qcnlab.figures.plots import FAINT, INK, LineStyle, style
 
 if TYPE_CHECKING:
     from qcnlab.analysis.responses import Array
@@ -43,7 +43,7 @@ def boundary_figure(edges: Edges, swing: float) -> Figure:
         axes = figure.subplots()
         grid_n, grid_rtt = np.meshgrid(n, np.array(edges.rtts_s) * 1e6, indexing="ij")
         swings = edges.packets_swing >= swing
-        dots: dict[str, Any] = {"ls": "", "marker": "o", "ms": 4, "mec": FAINT, "mew": 0.8}
+        dots: LineStyle = {"ls": "", "marker": "o", "ms": 4, "mec": FAINT, "mew": 0.8}
         steady = edges.packets_swing < swing
         axes.plot(grid_n[steady], grid_rtt[steady], mfc="white", label="packets: steady", **dots)
         axes.plot(
@@ -53,7 +53,7 @@ def boundary_figure(edges: Edges, swing: float) -> Figure:
             label="packets: swings",
             **dots,
         )
-        lines: tuple[tuple[str, str, dict[str, Any]], ...] = (
+        lines: tuple[tuple[str, str, LineStyle], ...] = (
             ("packets_s", "packets, edge", {**line_style(0), "color": INK, "lw": 1.6}),
             ("fluid_s", "fluid with clamps, edge", {**line_style(1), "color": "#0072B2"}),
             ("linear_s", "linear theory, as published", line_style(3) | {"color": "#D55E00"}),

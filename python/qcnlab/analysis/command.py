@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 from qcnlab.analysis.boundary import Boundary, boundary
-from qcnlab.analysis.overlay import Overlay, overlay
+from qcnlab.analysis.overlay import Overlay, OverlaySummary, overlay
 from qcnlab.analysis.spans import span, spans
 from qcnlab.analysis.verdict import Verdict
 from qcnlab.printing import text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from matplotlib.figure import Figure
@@ -25,7 +26,23 @@ if TYPE_CHECKING:
 DEFAULT_REPS = 3
 
 
-def analyse(scenario: Scenario, folder: Path, seed: int | None) -> tuple[dict[str, Any], str]:
+class BoundarySummary(TypedDict):
+    """Edges of stability as plain values.
+
+    `edges` have the columns of `Boundary.to_polars` and how `fluid` and `packets` behave where they
+    have none. Swings are shares of the queue's level, for each number of sources at each RTT.
+    """
+
+    scenario: str
+    title: str
+    edges: list[dict[str, object]]
+    rtts_s: list[float]
+    packets_swing: list[list[float | None]]
+    fluid_swing: list[list[float | None]]
+    fluid_bistable: list[list[bool]]
+
+
+def analyse(scenario: Scenario, folder: Path, seed: int | None) -> tuple[OverlaySummary, str]:
     """Write `analysis.json`, `overlay.svg` and `overlay.png`; return summary and text."""
     answer = overlay(scenario, seed=seed)
     summary = answer.summary()
@@ -35,7 +52,7 @@ def analyse(scenario: Scenario, folder: Path, seed: int | None) -> tuple[dict[st
 
 def sweep(
     scenario: Scenario, folder: Path, seed: int | None, reps: int | None, jobs: int | None
-) -> tuple[dict[str, Any], str]:
+) -> tuple[BoundarySummary, str]:
     """Write `analysis.json`, `boundary.svg` and `boundary.png`; return summary and text."""
     answer = boundary(scenario, reps=reps or DEFAULT_REPS, seed=seed, jobs=jobs)
     summary = _boundary_summary(scenario, answer)
@@ -44,7 +61,7 @@ def sweep(
 
 
 def _write(
-    folder: Path, scenario: Scenario, summary: dict[str, Any], name: str, figure: Figure
+    folder: Path, scenario: Scenario, summary: Mapping[str, object], name: str, figure: Figure
 ) -> None:
     from qcnlab.figures.plots import save
 
@@ -125,7 +142,7 @@ def _comparison_text(answer: Overlay) -> str:
     return f"{text.table(head, rows)}\n(drawn: {start:g} s to {end:g} s)"
 
 
-def _boundary_summary(scenario: Scenario, answer: Boundary) -> dict[str, Any]:
+def _boundary_summary(scenario: Scenario, answer: Boundary) -> BoundarySummary:
     return {
         "scenario": scenario.name,
         "title": answer.title,

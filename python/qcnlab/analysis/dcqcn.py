@@ -20,15 +20,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
 
 from qcnlab._core import AnalysisError
 from qcnlab.analysis import checks, dcqcn_linear
-from qcnlab.analysis.fluid import defaults
+from qcnlab.analysis.fluid import numbers
 from qcnlab.analysis.loops import Loop, Margins
-from qcnlab.analysis.model import Equilibrium, ScenarioModel, Tree, contender_values
+from qcnlab.analysis.model import Equilibrium, ScenarioModel, contender_values
 from qcnlab.analysis.optional import require
 from qcnlab.analysis.polynomials import product, total
 from qcnlab.analysis.spans import span
@@ -37,9 +37,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from qcnlab.analysis.bottleneck import Contenders
+    from qcnlab.analysis.fluid import State
+    from qcnlab.records import JsonObject
     from qcnlab.runs.contention import MinMeanMax
 
-CORE = defaults("dcqcn")
+CORE = numbers("dcqcn")
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ class Dcqcn(ScenarioModel):
     FLUID: ClassVar[str] = "dcqcn"
     SCHEMES: ClassVar[tuple[str, ...]] = ("dcqcn",)
     HAS_SET_POINT: ClassVar[bool] = False
-    STAR: ClassVar[Tree] = {"buffer": "10 MB", "sink_delay": "0 s"}
+    STAR: ClassVar[JsonObject] = {"buffer": "10 MB", "sink_delay": "0 s"}
     """The receiver is next to the port, so that the star's RTT is the delay of its marks."""
 
     sources: int = 10
@@ -124,7 +126,7 @@ class Dcqcn(ScenarioModel):
             raise AnalysisError(f"{self.NAME}: k_max_bytes must be above k_min_bytes")
 
     @classmethod
-    def refusal(cls, scheme: Tree) -> str | None:
+    def refusal(cls, scheme: JsonObject) -> str | None:
         """Return why a scheme is not covered: another form, another cut, or no byte counter."""
         receiver = scheme["rp"]
         as_published = receiver["form"] == "published" and receiver["cut_share"] == 0.5
@@ -133,7 +135,7 @@ class Dcqcn(ScenarioModel):
         return "the model has the published form, a cut of alpha / 2, and a byte counter"
 
     @classmethod
-    def from_scenario(cls, scheme: Tree, contenders: Contenders) -> Self:
+    def from_scenario(cls, scheme: JsonObject, contenders: Contenders) -> Self:
         """Return the model of contenders under DCQCN."""
         point, receiver = scheme["cp"], scheme["rp"]
         return cls(
@@ -150,24 +152,24 @@ class Dcqcn(ScenarioModel):
             ai_rate_bps=receiver["ai_rate"],
         )
 
-    def scaled_scheme(self, scheme: Tree, factor: int) -> Tree:
+    def scaled_scheme(self, scheme: JsonObject, factor: int) -> JsonObject:
         """Return the scheme, as a file has it, with its ramp of marks times `factor`."""
         ramp = {"k_min": self.k_min_bytes, "k_max": self.k_max_bytes}
         scheme["cp"] |= {name: f"{factor * size:.0f} B" for name, size in ramp.items()}
         return scheme
 
-    def starts(self) -> list[dict[str, Any] | None]:
+    def starts(self) -> list[State | None]:
         """Return line rates into an empty queue, rest, and the rates of rest into an empty queue.
 
         With ten sources the last reaches a limit cycle from an RTT of 20 us on, and the first two
         stay at rest up to 62 us.
         """
         rest = self.equilibrium().queue_bytes
-        near = {"from": "equilibrium", "queue_bytes": 1.01 * rest}
+        near: State = {"from": "equilibrium", "queue_bytes": 1.01 * rest}
         return [None, near, {"from": "equilibrium", "queue_bytes": 0.0}]
 
     @classmethod
-    def left_out(cls, scheme: Tree) -> Iterator[str]:
+    def left_out(cls, scheme: JsonObject) -> Iterator[str]:
         """Return what DCQCN does and the model does not."""
         yield "the sources' alpha at the start, taken as 1"
         yield "the spread of the sources' rates"
@@ -188,9 +190,7 @@ class Dcqcn(ScenarioModel):
             "critical RTT at N: none where the ramp does not mark enough to hold N sources"
         )
 
-    def initial(
-        self, queue_bytes: float, current_rate_bps: float, target_rate_bps: float
-    ) -> dict[str, Any]:
+    def initial(self, queue_bytes: float, current_rate_bps: float, target_rate_bps: float) -> State:
         """Return the fluid's initial state for a queue, B, and a source's mean rate, bit/s."""
         return {"queue_bytes": queue_bytes, "rates_bps": [current_rate_bps] * self.sources}
 

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from qcnlab.figures.notebook import ShownFigure
-from qcnlab.figures.plots import DASHES, FAINT, INK, SOURCES, above, style
+from qcnlab.figures.plots import DASHES, FAINT, INK, SOURCES, LineStyle, above, style
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -87,7 +87,7 @@ class DrawnLoop(Protocol):
         """Return the step response up to `end`, s."""
 
 
-def line_style(index: int) -> dict[str, Any]:
+def line_style(index: int) -> LineStyle:
     """Return colour and dashes of line `index`; the dashes alone tell lines apart in grey."""
     return {"color": COLORS[index % len(COLORS)], "ls": LINES[index % len(LINES)], "lw": 1.2}
 
@@ -189,7 +189,7 @@ def steps(
         axes.legend(**above(3))
 
 
-def bode_gain(axes: Axes, spectrum: Drawn, line: dict[str, Any] | None = None) -> None:
+def bode_gain(axes: Axes, spectrum: Drawn, line: LineStyle | None = None) -> None:
     """Draw |L| over frequency, with the line |L| = 1."""
     axes.loglog(spectrum["frequency_rad_per_s"], spectrum["gain"], **(line or line_style(0)))
     axes.axhline(1.0, color=INK, lw=0.7, ls=(0, (1, 2)))
@@ -197,7 +197,7 @@ def bode_gain(axes: Axes, spectrum: Drawn, line: dict[str, Any] | None = None) -
     axes.margins(x=0)
 
 
-def bode_phase(axes: Axes, spectrum: Drawn, line: dict[str, Any] | None = None) -> None:
+def bode_phase(axes: Axes, spectrum: Drawn, line: LineStyle | None = None) -> None:
     """Draw the phase over frequency, with the line at -180 degrees."""
     axes.semilogx(spectrum["frequency_rad_per_s"], spectrum["phase_deg"], **(line or line_style(0)))
     axes.axhline(-180.0, color=INK, lw=0.7, ls=(0, (1, 2)))

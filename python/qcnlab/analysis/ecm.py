@@ -17,20 +17,22 @@ has neither drift nor bounds of rates and queue.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 from qcnlab._core import AnalysisError
 from qcnlab.analysis import checks
-from qcnlab.analysis.fluid import defaults
+from qcnlab.analysis.fluid import numbers
 from qcnlab.analysis.loops import Loop, Margins
-from qcnlab.analysis.model import Equilibrium, ScenarioModel, Tree, contender_values
+from qcnlab.analysis.model import Equilibrium, ScenarioModel, contender_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from qcnlab.analysis.bottleneck import Contenders
+    from qcnlab.analysis.fluid import State
+    from qcnlab.records import JsonObject
 
-CORE = defaults("ecm")
+CORE = numbers("ecm")
 PAGE_BYTES: float = CORE["feedback_unit_bytes"]
 """Octets of queue that count as 1 in the gains."""
 Region = Literal["increase", "decrease"]
@@ -59,7 +61,7 @@ class Ecm(ScenarioModel):
     FLUID: ClassVar[str] = "ecm"
     SCHEMES: ClassVar[tuple[str, ...]] = ("ecm",)
 
-    sources: int = CORE["sources"]
+    sources: int = int(CORE["sources"])
     """N."""
     capacity_bps: float = CORE["capacity_bps"]
     """C, bit/s."""
@@ -96,7 +98,7 @@ class Ecm(ScenarioModel):
         checks.not_negative(self.NAME, delay_s=self.delay_s, w=self.w)
 
     @classmethod
-    def from_scenario(cls, scheme: Tree, contenders: Contenders) -> Self:
+    def from_scenario(cls, scheme: JsonObject, contenders: Contenders) -> Self:
         """Return the model of contenders under ECM."""
         point, receiver = scheme["cp"], scheme["rp"]
         return cls(
@@ -110,7 +112,7 @@ class Ecm(ScenarioModel):
         )
 
     @classmethod
-    def left_out(cls, scheme: Tree) -> Iterator[str]:
+    def left_out(cls, scheme: JsonObject) -> Iterator[str]:
         """Return what ECM does and the model does not."""
         yield "jitter and the quantizer's steps"
         yield "the spread of the sources' rates"
@@ -126,9 +128,7 @@ class Ecm(ScenarioModel):
             f"Gi {self.gi:g}, Gd {self.gd:g}, Ru {self.rate_unit_bps / 1e6:g} Mb/s"
         )
 
-    def initial(
-        self, queue_bytes: float, current_rate_bps: float, target_rate_bps: float
-    ) -> dict[str, Any]:
+    def initial(self, queue_bytes: float, current_rate_bps: float, target_rate_bps: float) -> State:
         """Return the fluid's initial state for a queue, B, and a source's mean rate, bit/s."""
         return {"queue_bytes": queue_bytes, "current_rate_bps": current_rate_bps}
 

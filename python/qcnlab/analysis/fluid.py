@@ -3,59 +3,133 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qcnlab import _core
 from qcnlab.analysis.responses import Trajectory
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from qcnlab.records import Record, read
 
 ROWS = 4000
 """Rows of a trajectory without `every_s`."""
 
 
+Setting = float | str | bool
+"""A value of a parameter: a number in its base unit, a word, or whether something is so."""
+Settings = dict[str, Setting]
+"""Values of a fluid model's parameters, by name."""
+State = dict[str, float | str | list[float]]
+"""An initial state of a fluid by its keys: base units, the rate of each source, a word for rest."""
+
+Start = Mapping[str, float | str | list[float]]
+"""A `State`, or what is like it."""
+
+
+@dataclass(frozen=True, slots=True)
+class FluidParameter(Record):
+    """A parameter of a fluid model.
+
+    Attributes
+    ----------
+    name, unit : str
+        Its name, and the base unit; empty for a bare number.
+    type : str
+        ``number``, ``count``, ``delay``, ``switch`` or ``word``.
+    default : optional
+        In the base unit; `None` where the model computes it.
+    range : str, optional
+        The limits in words.
+    choices : tuple, optional
+        What a switch or a word can be.
+    about : str
+        What it is.
+    """
+
+    name: str
+    unit: str
+    type: str
+    default: Setting | None
+    range: str | None
+    choices: tuple[str | bool, ...] | None
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class FluidColumn(Record):
+    """A column of a fluid model's trajectory: its name and unit."""
+
+    name: str
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class FluidModel(Record):
+    """A fluid model of the core.
+
+    Attributes
+    ----------
+    name, title, source : str
+        Its name, a line about it, and where its equations are printed.
+    parameters : tuple of FluidParameter
+        What can be set.
+    initial : tuple of str
+        Keys of an initial state.
+    columns : tuple of FluidColumn
+        What a trajectory has, `time_s` first.
+    """
+
+    name: str
+    title: str
+    source: str
+    parameters: tuple[FluidParameter, ...]
+    initial: tuple[str, ...]
+    columns: tuple[FluidColumn, ...]
+
+
 @cache
-def _listed() -> str:
-    return _core.fluid_models()
-
-
-def models() -> list[dict[str, Any]]:
+def models() -> tuple[FluidModel, ...]:
     """Return the fluid models of the core.
 
     Returns
     -------
-    list of dict
-        Each has `name`, `title`, `source`, `parameters` (`name`, `unit`, `type`, `default`,
-        `range`, `choices`, `about`), `initial` (keys of an initial state) and `columns`.
+    tuple of FluidModel
+        Each with its parameters, the keys of its initial state, and its columns.
 
     Examples
     --------
-    >>> [model["name"] for model in models()]
+    >>> [model.name for model in models()]
     ['qcn', 'ecm', 'dcqcn', 'timely', 'timely_patched']
     """
-    listed: list[dict[str, Any]] = json.loads(_listed())
-    return listed
+    return read(tuple[FluidModel, ...], json.loads(_core.fluid_models()), "the core's answer")
 
 
 @cache
-def defaults(model: str) -> Mapping[str, Any]:
+def defaults(model: str) -> Mapping[str, Setting | None]:
     """Return the defaults of a fluid model's parameters, in base units, by name."""
-    table = next(each for each in models() if each["name"] == model)["parameters"]
-    return {parameter["name"]: parameter["default"] for parameter in table}
+    known = next(each for each in models() if each.name == model)
+    return {parameter.name: parameter.default for parameter in known.parameters}
+
+
+def numbers(model: str) -> Mapping[str, float]:
+    """Return those defaults of a fluid model that are numbers, in base units, by name."""
+    return {
+        name: value
+        for name, value in defaults(model).items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }
 
 
 def trajectory(
     model: str,
-    parameters: Mapping[str, Any],
+    parameters: Mapping[str, Setting],
     end_s: float,
     *,
     every_s: float | None = None,
     step_s: float | None = None,
-    start: Mapping[str, Any] | None = None,
+    start: Start | None = None,
     title: str | None = None,
 ) -> Trajectory:
     """Integrate a fluid model of the core.

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qcnlab.analysis.spans import spans
 from qcnlab.printing.text import counted
+from qcnlab.runs.facts import tables_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from qcnlab.analysis.bottleneck import Contenders
+    from qcnlab.records import JsonObject
     from qcnlab.runs.contention import MinMeanMax
 
 
@@ -39,7 +41,7 @@ def contenders_left_out(contenders: Contenders, delays: MinMeanMax) -> Iterator[
             )
 
 
-def traffic_left_out(tree: dict[str, Any], contenders: Contenders) -> Iterator[str]:
+def traffic_left_out(tree: JsonObject, contenders: Contenders) -> Iterator[str]:
     """Return what the contenders' traffic does and the model does not."""
     entries = [tree["traffic"][entry] for entry in contenders.traffic]
     arrivals = {entry["arrivals"] for entry in entries}
@@ -51,24 +53,19 @@ def traffic_left_out(tree: dict[str, Any], contenders: Contenders) -> Iterator[s
         yield "bursts: sources are taken to send their mean rate"
 
 
-def fabric_left_out(tree: dict[str, Any]) -> Iterator[str]:
+def fabric_left_out(tree: JsonObject) -> Iterator[str]:
     """Return what the fabric does and the model does not."""
-    switches = _tables(tree, "switch")
+    switches = tables_of(tree, "switch")
     if tree["feedback"]["kind"] != "ideal":
         yield "length and waiting of the messages on their way through the fabric"
     if tree.get("routing", {}).get("multipath") in ("frame", "round_robin", "flowlet", "reps"):
         yield "frames that overtake each other on several ways"
     if any("input_memory" in each for each in switches):
         yield "the memory by input"
-    kinds = {each["kind"] for each in _tables(tree, "pause")}
+    kinds = {each["kind"] for each in tables_of(tree, "pause")}
     if "link" in kinds:
         yield "PAUSE"
     if "priority" in kinds:
         yield "PFC"
-    if any(each.get("max_rps") for each in _tables(tree, "adapter")):
+    if any(each.get("max_rps") for each in tables_of(tree, "adapter")):
         yield "flows that share a limiter, but for their number"
-
-
-def _tables(tree: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    entries = tree.get(name) or []
-    return [entries] if isinstance(entries, dict) else list(entries)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict
 
 from qcnlab._core import AnalysisError
 from qcnlab.analysis.fluid import trajectory
@@ -18,15 +18,32 @@ from qcnlab.analysis.spans import span
 from qcnlab.printing.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from qcnlab.analysis.bottleneck import Contenders
+    from qcnlab.analysis.fluid import Settings, Start, State
     from qcnlab.analysis.loops import Loop
     from qcnlab.analysis.responses import Trajectory
+    from qcnlab.records import JsonObject
     from qcnlab.runs.contention import MinMeanMax
 
-Tree = dict[str, Any]
-"""A table of a scenario."""
+
+class ContenderValues(TypedDict):
+    """The parameters that every model takes from the contenders."""
+
+    sources: int
+    capacity_bps: float
+    delay_s: float
+    frame_bytes: float
+
+
+class Switches(TypedDict, total=False):
+    """Parameters of fluid models that no scheme has: what stands for the noise of single frames."""
+
+    sampling: str
+    cycles: str
+    feedback_spread_bytes: float
+    line_rate_bps: float
 
 
 @dataclass(frozen=True)
@@ -79,9 +96,7 @@ class Model(ABC):
         """
 
     @abstractmethod
-    def initial(
-        self, queue_bytes: float, current_rate_bps: float, target_rate_bps: float
-    ) -> dict[str, Any]:
+    def initial(self, queue_bytes: float, current_rate_bps: float, target_rate_bps: float) -> State:
         """Return the fluid's initial state for a queue, B, and mean rates of a source, bit/s."""
 
     def with_(self, **changes: Any) -> Self:
@@ -99,7 +114,7 @@ class Model(ABC):
         """
         return replace(self, **changes)
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> Settings:
         """Return the parameters by the names of the fluid model, without those left to the core."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         return {name: value for name, value in values.items() if value is not None}
@@ -125,7 +140,7 @@ class Model(ABC):
         *,
         every_s: float | None = None,
         step_s: float | None = None,
-        start: Mapping[str, Any] | None = None,
+        start: Start | None = None,
         **switches: Any,
     ) -> Trajectory:
         """Integrate the fluid model.
@@ -191,7 +206,7 @@ class ScenarioModel(Model):
     """Whether the scheme has a set point; without one its queue rests where rates balance."""
     MOST_OF_SHARE: ClassVar[float] = math.inf
     """The highest rate of a source in a search for the edge of stability, in fair shares."""
-    STAR: ClassVar[Tree] = {}
+    STAR: ClassVar[JsonObject] = {}
     """Keys of `topology` that a star for the edge of stability has beside the shared ones."""
 
     delay_s: float
@@ -201,7 +216,7 @@ class ScenarioModel(Model):
 
     @classmethod
     @abstractmethod
-    def from_scenario(cls, scheme: Tree, contenders: Contenders) -> Self:
+    def from_scenario(cls, scheme: JsonObject, contenders: Contenders) -> Self:
         """Return the model of contenders under a scheme.
 
         Parameters
@@ -214,7 +229,7 @@ class ScenarioModel(Model):
 
     @classmethod
     @abstractmethod
-    def left_out(cls, scheme: Tree) -> Iterable[str]:
+    def left_out(cls, scheme: JsonObject) -> Iterable[str]:
         """Return, in words, what the scheme does and the model does not."""
 
     @abstractmethod
@@ -222,7 +237,7 @@ class ScenarioModel(Model):
         """Return the parameters as one or two lines of text."""
 
     @classmethod
-    def refusal(cls, scheme: Tree) -> str | None:
+    def refusal(cls, scheme: JsonObject) -> str | None:
         """Return why the model does not cover a scheme's parameters; `None` if it does."""
         return None
 
@@ -232,7 +247,7 @@ class ScenarioModel(Model):
         return contenders.loop_delay_s
 
     @classmethod
-    def star_scheme(cls, scheme: Tree, line_rate: str) -> Tree:
+    def star_scheme(cls, scheme: JsonObject, line_rate: str) -> JsonObject:
         """Return the scheme, as a file has it, without what the model leaves out.
 
         Parameters
@@ -246,7 +261,7 @@ class ScenarioModel(Model):
         scheme["rp"]["drift_every"] = "0 s"
         return scheme
 
-    def scaled_scheme(self, scheme: Tree, factor: int) -> Tree:
+    def scaled_scheme(self, scheme: JsonObject, factor: int) -> JsonObject:
         """Return the scheme, as a file has it, with its queue thresholds times `factor`.
 
         Raises
@@ -265,15 +280,15 @@ class ScenarioModel(Model):
         except AnalysisError:
             return math.nan
 
-    def noise(self) -> dict[str, Any]:
+    def noise(self) -> Switches:
         """Return switches of the fluid that stand for the noise of single frames."""
         return {}
 
-    def edge_switches(self, noise: bool) -> dict[str, Any]:
+    def edge_switches(self, noise: bool) -> Switches:
         """Return switches of the fluid in a search for the edge of stability."""
         return {}
 
-    def starts(self) -> list[dict[str, Any] | None]:
+    def starts(self) -> list[State | None]:
         """Return the fluid's initial states in a search for the edge; `None` is the fluid's own."""
         return [None]
 
@@ -285,7 +300,7 @@ class ScenarioModel(Model):
         return [f"RTT {span(self.delay_s)}"]
 
 
-def contender_values(model: type[ScenarioModel], contenders: Contenders) -> dict[str, Any]:
+def contender_values(model: type[ScenarioModel], contenders: Contenders) -> ContenderValues:
     """Return the parameters that every model takes from the contenders."""
     return {
         "sources": len(contenders.sends_bps),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qcnlab._core import AnalysisError
 from qcnlab.analysis import left_out
@@ -14,6 +14,7 @@ from qcnlab.analysis.registry import by_scheme
 if TYPE_CHECKING:
     from qcnlab.analysis.model import ScenarioModel
     from qcnlab.api import Scenario
+    from qcnlab.records import JsonObject
     from qcnlab.runs.contention import MinMeanMax
 
 
@@ -27,9 +28,9 @@ class ModelledScenario:
     """Its title."""
     bottleneck: Bottleneck
     """The congested port and its phases."""
-    tree: dict[str, Any]
+    tree: JsonObject
     """The resolved scenario, quantities as text."""
-    base: dict[str, Any]
+    base: JsonObject
     """The resolved scenario, quantities as numbers in octets, bit/s or s."""
     kind: type[ScenarioModel]
     """The model of its scheme."""

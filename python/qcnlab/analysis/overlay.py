@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from qcnlab.analysis.bottleneck import Contenders, Phase
+    from qcnlab.analysis.fluid import Settings, State
     from qcnlab.analysis.model import ScenarioModel
     from qcnlab.analysis.modelled import ModelledScenario
     from qcnlab.api import Scenario
@@ -27,6 +28,37 @@ if TYPE_CHECKING:
 SHOWN_S = 0.2
 ROWS = 4000
 POINTS, MOST_ROWS = 1000, 2e6
+
+
+class PhaseSummary(TypedDict):
+    """A congested phase as plain values: `loop_delay_s` has the sources' min, mean and max."""
+
+    name: str
+    start_s: float
+    end_s: float
+    capacity_bps: float
+    loop_delay_s: dict[str, float]
+
+
+class VerdictSummary(PhaseSummary):
+    """What linear theory says of a phase; loops and critical RTTs, s, by the names of loops."""
+
+    parameters: Settings
+    equilibrium: dict[str, float]
+    loops: dict[str, dict[str, object]]
+    critical_rtt: dict[str, list[float | None]]
+
+
+class OverlaySummary(TypedDict):
+    """An overlay as plain values; `drawn` is a phase with what `Overlay.comparison` returns."""
+
+    scenario: str
+    title: str
+    scheme: str
+    port: str
+    left_out: list[str]
+    phases: list[VerdictSummary]
+    drawn: dict[str, object]
 
 
 @dataclass(frozen=True)
@@ -48,7 +80,7 @@ class Overlay:
     result: Result
     """The run itself."""
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> OverlaySummary:
         """Return everything but the trajectories as plain values, for JSON."""
         return {
             "scenario": self.scenario.name,
@@ -163,7 +195,7 @@ def overlay(scenario: Scenario, *, seed: int | None = None, shown_s: float = SHO
     )
 
 
-def _plain(known: ModelledScenario, phase: Phase) -> dict[str, Any]:
+def _plain(known: ModelledScenario, phase: Phase) -> PhaseSummary:
     """Return a congested phase as plain values: times, capacity, and the sources' delays."""
     return {
         "name": phase.name,
@@ -200,8 +232,11 @@ def _recorded(scenario: Scenario, known: ModelledScenario, shown_s: float) -> Sc
     """Return the scenario with traces fine enough for the figure and short enough for memory."""
     port, flows = known.bottleneck.port, known.bottleneck.flows
     every_s = max(shown_s / POINTS, known.base["duration"] * flows / MOST_ROWS)
-    changes: dict[str, Any] = {"record.tables": True}
-    changes |= {"record.bottleneck": port, "record.queues": port}
+    changes: dict[str, object] = {
+        "record.tables": True,
+        "record.bottleneck": port,
+        "record.queues": port,
+    }
     for key in ("queue_every", "rates_every"):
         own_s = known.base["record"][key]
         changes[f"record.{key}"] = f"{min(own_s, every_s) * 1e9:.0f} ns"
@@ -239,9 +274,7 @@ def _trace(
     return both[0], both[1]
 
 
-def _start(
-    result: Result, sources: pl.DataFrame, at: float, model: ScenarioModel
-) -> dict[str, Any]:
+def _start(result: Result, sources: pl.DataFrame, at: float, model: ScenarioModel) -> State:
     """Return the fluid's initial state: the packets' at the last sample up to `at`."""
     import polars as pl
 

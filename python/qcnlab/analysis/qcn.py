@@ -32,23 +32,26 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
 
 from qcnlab._core import AnalysisError
 from qcnlab.analysis import checks
-from qcnlab.analysis.fluid import defaults
+from qcnlab.analysis.fluid import numbers
 from qcnlab.analysis.loops import Loop, Margins
-from qcnlab.analysis.model import Equilibrium, ScenarioModel, Tree, contender_values
+from qcnlab.analysis.model import Equilibrium, ScenarioModel, contender_values
 from qcnlab.analysis.polynomials import product, total
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from qcnlab.analysis.bottleneck import Contenders
+    from qcnlab.analysis.fluid import State
+    from qcnlab.analysis.model import Switches
+    from qcnlab.records import JsonObject
 
-CORE = defaults("qcn")
+CORE = numbers("qcn")
 LARGEST_SHARE = 150 / 18.5
 """How much more often QCN's sampling table samples at full feedback than without feedback."""
 
@@ -87,7 +90,7 @@ class Qcn(ScenarioModel):
     MOST_OF_SHARE: ClassVar[float] = 2
     """Sources that start at the line rate are cut unevenly, and their rates differ for seconds."""
 
-    sources: int = CORE["sources"]
+    sources: int = int(CORE["sources"])
     """N."""
     capacity_bps: float = CORE["capacity_bps"]
     """C, bit/s."""
@@ -156,14 +159,14 @@ class Qcn(ScenarioModel):
         return self.frame_bytes * math.sqrt(self.sources / 12 * ((1 + w) ** 2 + w**2))
 
     @classmethod
-    def refusal(cls, scheme: Tree) -> str | None:
+    def refusal(cls, scheme: JsonObject) -> str | None:
         """Return why a scheme is not covered: one that counts no bytes."""
         if scheme["rp"]["clock"] == "timer":
             return "the model raises rates by the byte counter, and scheme.rp.clock is 'timer'"
         return None
 
     @classmethod
-    def from_scenario(cls, scheme: Tree, contenders: Contenders) -> Self:
+    def from_scenario(cls, scheme: JsonObject, contenders: Contenders) -> Self:
         """Return the model of contenders under QCN, with the first cycle as QCN has it."""
         point, receiver = scheme["cp"], scheme["rp"]
         set_point, w, levels = point["set_point"], float(point["w"]), 2 ** point["fb_bits"]
@@ -186,7 +189,7 @@ class Qcn(ScenarioModel):
         )
 
     @classmethod
-    def left_out(cls, scheme: Tree) -> Iterator[str]:
+    def left_out(cls, scheme: JsonObject) -> Iterator[str]:
         """Return what QCN does and the model does not."""
         receiver = scheme["rp"]
         yield "jitter and the quantizer's steps"
@@ -200,7 +203,7 @@ class Qcn(ScenarioModel):
             yield "target rate reduction"
 
     @classmethod
-    def star_scheme(cls, scheme: Tree, line_rate: str) -> Tree:
+    def star_scheme(cls, scheme: JsonObject, line_rate: str) -> JsonObject:
         """Return the byte counter alone: whole cycles, no target rate reduction, bounded rates."""
         scheme = super().star_scheme(scheme, line_rate)
         scheme["name"] = "qcn_byte_counter"
@@ -216,11 +219,11 @@ class Qcn(ScenarioModel):
         """Return the set point, B."""
         return self.set_point_bytes
 
-    def noise(self) -> dict[str, Any]:
+    def noise(self) -> Switches:
         """Return the spread of feedback because frames arrive whole."""
         return {"feedback_spread_bytes": self.arrival_spread_bytes}
 
-    def edge_switches(self, noise: bool) -> dict[str, Any]:
+    def edge_switches(self, noise: bool) -> Switches:
         """Return fixed sampling and remembered cycles; `noise`: with the spread of feedback."""
         spread = self.arrival_spread_bytes if noise else 0.0
         return {
@@ -238,9 +241,7 @@ class Qcn(ScenarioModel):
             f"F {self.fast_recovery_cycles}, RAI {self.ai_rate_bps / 1e6:g} Mb/s"
         )
 
-    def initial(
-        self, queue_bytes: float, current_rate_bps: float, target_rate_bps: float
-    ) -> dict[str, Any]:
+    def initial(self, queue_bytes: float, current_rate_bps: float, target_rate_bps: float) -> State:
         """Return the fluid's initial state for a queue, B, and mean rates of a source, bit/s."""
         return {
             "queue_bytes": queue_bytes,

@@ -21,16 +21,19 @@ longer than Seg / R.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from qcnlab._core import AnalysisError
 from qcnlab.analysis import checks
-from qcnlab.analysis.fluid import defaults
+from qcnlab.analysis.fluid import numbers
 from qcnlab.analysis.loops import Loop, Margins
 from qcnlab.analysis.model import Equilibrium, Model
 from qcnlab.analysis.polynomials import product, total
 
-CORE, ORIGINAL = defaults("timely_patched"), defaults("timely")
+if TYPE_CHECKING:
+    from qcnlab.analysis.fluid import Settings, State
+
+CORE, ORIGINAL = numbers("timely_patched"), numbers("timely")
 
 
 @dataclass(frozen=True)
@@ -88,8 +91,8 @@ class Timely(Model):
     @classmethod
     def original(cls, **changes: Any) -> Self:
         """Return TIMELY without the patch, with its own segments and beta, and `changes`."""
-        own = {name: ORIGINAL[name] for name in ("segment_bytes", "beta")}
-        return replace(cls(**own, patched=False), **changes)
+        segment, beta = ORIGINAL["segment_bytes"], ORIGINAL["beta"]
+        return replace(cls(segment_bytes=segment, beta=beta, patched=False), **changes)
 
     def equilibrium(self) -> Equilibrium:
         """Return the state of rest.
@@ -115,9 +118,7 @@ class Timely(Model):
             )
         return Equilibrium(queue, self.capacity_bps / self.sources)
 
-    def initial(
-        self, queue_bytes: float, current_rate_bps: float, target_rate_bps: float
-    ) -> dict[str, Any]:
+    def initial(self, queue_bytes: float, current_rate_bps: float, target_rate_bps: float) -> State:
         """Return the fluid's initial state for a queue, B, and a source's mean rate, bit/s."""
         return {"queue_bytes": queue_bytes, "rates_bps": [current_rate_bps] * self.sources}
 
@@ -162,7 +163,7 @@ class Timely(Model):
         """Return the margins of `loop`; raises as it does."""
         return self.loop(form=form).margins()
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> Settings:
         """Return the parameters by the names of the fluid model."""
         values = super().parameters()
         del values["patched"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from qcnlab.analysis.bottleneck import Phase
     from qcnlab.analysis.loops import Margins
     from qcnlab.analysis.model import Equilibrium, ScenarioModel
+    from qcnlab.analysis.responses import Array
 
 SOURCES = (1, 2, 5, 10, 20, 50, 100, 400)
 """For so many sources critical delays are computed."""
@@ -42,7 +43,7 @@ class Verdict:
             where so many sources have no equilibrium.
         """
         delays = [self.model.with_(sources=n).critical_delays() for n in SOURCES]
-        columns: dict[str, Any] = {"sources": np.array(SOURCES, dtype=float)}
+        columns: dict[str, Array] = {"sources": np.array(SOURCES, dtype=float)}
         for name in self.loops:
             each_s = [of_n.get(name) for of_n in delays]
             column = f"{name.replace(' ', '_')}_s"

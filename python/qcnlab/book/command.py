@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qcnlab.book import evidence, provenance, trials
 from qcnlab.book import state as states
@@ -43,7 +43,7 @@ def validate(
     cache: Path | None = None,
     pages: Path | None = None,
     book: Path | None = None,
-) -> tuple[dict[str, Any], str, bool]:
+) -> tuple[dict[str, object], str, bool]:
     """Run rows or chapters; return JSON, text, and whether the runs bear out every verdict.
 
     `controls` runs every row without congestion control and with the compared cases made equal,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qcnlab.book import provenance, tables
 from qcnlab.book.comparisons import HOLDS, UNDECIDED
@@ -180,19 +180,9 @@ def read(book_folder: Path) -> Evidence:
     path = book_folder / FILE
     try:
         tree = json.loads(path.read_text(encoding="utf-8"))
-        return Evidence(tuple(_run(each) for each in tree))
+        return Evidence(tuple(provenance.read_run(RowEvidence, each) for each in tree))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise BookError(f"{path}: {error}; qcnlab validate --controls writes it") from error
-
-
-def _run(tree: dict[str, Any]) -> Run:
-    rows = {name: _row(row) for name, row in tree["rows"].items()}
-    return Run(tree["date"], tree["commit"], tree["core"], rows)
-
-
-def _row(tree: dict[str, Any]) -> RowEvidence:
-    numbers = tuple(NumberEvidence(**each) for each in tree.get("numbers", ()))
-    return RowEvidence(**{**tree, "numbers": numbers})
 
 
 def verdict(chapter: Chapter, row: Row, evidence: Evidence) -> str:

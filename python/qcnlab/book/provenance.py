@@ -10,11 +10,12 @@ import subprocess
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypedDict, TypeVar
 
 from qcnlab import _core
 from qcnlab.book.toml_table import BookError
 from qcnlab.files.folders import core_digest
+from qcnlab.records import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -38,6 +39,15 @@ class Build:
     """The first digits of the core's SHA-256."""
 
 
+class WrittenRun(TypedDict):
+    """A run as files keep it."""
+
+    date: str
+    commit: str
+    core: str
+    rows: dict[str, object]
+
+
 @dataclass(frozen=True)
 class Run(Generic[Said]):
     """Rows of the book that one build ran."""
@@ -48,10 +58,17 @@ class Run(Generic[Said]):
     """As those of `Build`."""
     rows: dict[str, Said]
 
-    def tree(self) -> dict[str, Any]:
+    def tree(self) -> WrittenRun:
         """Return what files keep, the rows in the order of their numbers."""
         rows = sorted(self.rows.items(), key=lambda each: _by_number(each[0]))
-        return {**asdict(self), "rows": {name: asdict(row) for name, row in rows}}  # type: ignore[call-overload]
+        written: dict[str, object] = {name: asdict(row) for name, row in rows}  # type: ignore[call-overload]
+        return {"date": self.date, "commit": self.commit, "core": self.core, "rows": written}
+
+
+def read_run(kind: type[Said], tree: WrittenRun) -> Run[Said]:
+    """Return the run that a file keeps; raises `ValueError` where a row is none of `kind`."""
+    rows = {name: read(kind, row, f"row {name}") for name, row in tree["rows"].items()}
+    return Run(tree["date"], tree["commit"], tree["core"], rows)
 
 
 @dataclass(frozen=True)

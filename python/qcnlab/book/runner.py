@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qcnlab import _core
 from qcnlab.book.cases import SEED
@@ -241,5 +241,4 @@ def _keep(result: Result, task: _Task) -> None:
         write_json(new.path / "summary.json", result.summary.to_dict())
         for name in task.tables:
             write_table(new.path / f"{name}.parquet", result.table(name))
-        meta: dict[str, Any] = {**result.meta, "wall_s": None}
-        write_json(new.path / "meta.json", meta)
+        write_json(new.path / "meta.json", {**result.meta, "wall_s": None})

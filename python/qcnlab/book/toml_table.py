@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from difflib import get_close_matches
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from qcnlab.errors import Error
+
+if TYPE_CHECKING:
+    from qcnlab.records import JsonObject
 
 MISSING: Any = object()
 
@@ -18,7 +21,7 @@ class BookError(Error):
 class TomlTable:
     """One table. Each method reads a key; `end` refuses the keys that were not read."""
 
-    def __init__(self, where: str, tree: dict[str, Any]) -> None:
+    def __init__(self, where: str, tree: JsonObject) -> None:
         self.where = where
         self._tree = tree
         self._read: set[str] = set()

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qcnlab.book import provenance, tables, variants
-from qcnlab.book.provenance import Run, Runs
+from qcnlab.book.provenance import Runs
 from qcnlab.book.toml_table import BookError
 from qcnlab.book.verdicts import judge
 
@@ -224,21 +224,9 @@ def read(kind: Kind, book_folder: Path) -> dict[str, Trial]:
         return {}
     try:
         tree = json.loads(path.read_text(encoding="utf-8"))
-        return {name: Trial(tuple(map(_run, runs))) for name, runs in tree.items()}
+        return {
+            name: Trial(tuple(provenance.read_run(Outcome, run) for run in runs))
+            for name, runs in tree.items()
+        }
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise BookError(f"{path}: {error}; qcnlab validate --{kind.key}s writes it") from error
-
-
-def _run(tree: dict[str, Any]) -> Run[Outcome]:
-    rows = {
-        name: Outcome(
-            each["claims"],
-            tuple(each["before"]),
-            tuple(each["after"]),
-            each["worst"],
-            tuple(each["shown"]),
-            each.get("moved", False),
-        )
-        for name, each in tree["rows"].items()
-    }
-    return Run(tree["date"], tree["commit"], tree["core"], rows)

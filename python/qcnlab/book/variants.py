@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from qcnlab.book.cases import Case
     from qcnlab.book.entries import Book, Chapter, Row
+    from qcnlab.records import JsonObject
 
 READINGS, LAWS = "readings.toml", "laws.toml"
 BESIDE = ("printed", "dimension")
@@ -185,7 +186,7 @@ def _value(case: Case, key: str) -> Any:
 
 
 @cache
-def _resolved(case: Case) -> dict[str, Any]:
+def _resolved(case: Case) -> JsonObject:
     return case.build().to_dict()
 
 

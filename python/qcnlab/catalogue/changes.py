@@ -15,12 +15,14 @@ from qcnlab import _core, catalogue
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from qcnlab.records import JsonObject
+
 FOLLOWS = re.compile(r"(?:as|half of) (\w+)")
 LEFT_OUT = frozenset(("title", "about", "source", "seed", "replications", "record"))
 """What is told elsewhere, or changes nothing in the network."""
 
 
-def differences_from_shipped(name: str, own: dict[str, Any]) -> list[str]:
+def differences_from_shipped(name: str, own: JsonObject) -> list[str]:
     """Return the keys of a resolved scenario that differ, as `key=value`.
 
     Parameters
@@ -34,7 +36,8 @@ def differences_from_shipped(name: str, own: dict[str, Any]) -> list[str]:
     --------
     >>> import qcnlab
     >>> name = "one-source-into-9g-rtt10us"
-    >>> differences_from_shipped(name, qcnlab.load(name).with_("duration=3 s", "topology.rtt=1 ms").to_dict())
+    >>> changed = qcnlab.load(name).with_("duration=3 s", "topology.rtt=1 ms")
+    >>> differences_from_shipped(name, changed.to_dict())
     ['duration=3 s', 'topology.rtt=1 ms']
     """
     shipped = _shipped(name)
@@ -57,7 +60,7 @@ def differences_from_shipped(name: str, own: dict[str, Any]) -> list[str]:
     return [each for each in told if _leader(each.partition("=")[0]) not in changed]
 
 
-def _of_preset(scheme: dict[str, Any]) -> dict[str, Any]:
+def _of_preset(scheme: JsonObject) -> JsonObject:
     """Return the parameters that a scheme has as its preset, the others as None.
 
     Of a scheme without presets, one from outside, nothing.
@@ -90,10 +93,10 @@ def _leader(key: str) -> str | None:
 
 
 @cache
-def _shipped(name: str) -> dict[str, Any] | None:
+def _shipped(name: str) -> JsonObject | None:
     if name not in {entry.name for entry in catalogue.scenarios()}:
         return None
-    shipped: dict[str, Any] = json.loads(_core.Scenario.shipped(name).to_json())
+    shipped: JsonObject = json.loads(_core.Scenario.shipped(name).to_json())
     return shipped
 
 

@@ -7,6 +7,9 @@ from typing import Any, ClassVar
 
 from qcnlab.metrics import Metric
 
+Value = str | float | bool
+"""A parameter's value: a quantity as text, a word, a number, or whether something is so."""
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -107,10 +110,10 @@ class Preset:
     scheme: str
     name: str
     about: str
-    cp: dict[str, Any]
-    rp: dict[str, Any]
-    cp_base: dict[str, Any]
-    rp_base: dict[str, Any]
+    cp: dict[str, Value]
+    rp: dict[str, Value]
+    cp_base: dict[str, Value]
+    rp_base: dict[str, Value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,13 +232,6 @@ class Word:
     here: tuple[str, ...] = ()
     see: tuple[str, ...] = ()
     modelled: bool = True
-
-    @classmethod
-    def of(cls, tree: dict[str, Any]) -> Word:
-        """Return the word of a table of the file."""
-        keys = ("also", "covers", "here", "see")
-        lists: dict[str, Any] = {key: tuple(tree[key]) for key in keys if key in tree}
-        return cls(**(tree | lists))
 
 
 Entry = Metric | Scheme | Preset | Shipped | NamedSizes | Word | Parameter | Choice

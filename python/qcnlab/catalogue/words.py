@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import tomllib
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qcnlab.catalogue.entries import Word
+from qcnlab.records import ByName, Record, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -28,21 +30,29 @@ SMALL = frozenset({
 """Words that tell nothing of what is meant."""
 
 
+@dataclass(frozen=True, slots=True)
+class _File(Record):
+    """What the file holds: words, and what words of vendors and standards are called here."""
+
+    word: tuple[Word, ...]
+    alias: ByName[tuple[str, ...]]
+
+
 @cache
-def _file() -> dict[str, Any]:
-    return tomllib.loads(FILE.read_text(encoding="utf-8"))
+def _file() -> _File:
+    return read(_File, tomllib.loads(FILE.read_text(encoding="utf-8")), FILE.name)
 
 
 @cache
 def words() -> tuple[Word, ...]:
     """Return the field's words."""
-    return tuple(map(Word.of, _file()["word"]))
+    return _file().word
 
 
 @cache
 def aliases() -> dict[str, list[str]]:
     """Return words of vendors and standards in their plain form, and what they are called here."""
-    return {plain_form(name): names for name, names in _file()["alias"].items()}
+    return {plain_form(name): list(names) for name, names in _file().alias.items()}
 
 
 def plain_form(name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 import typer
 
@@ -13,6 +13,9 @@ from qcnlab import _core
 from qcnlab.cli import shell_words
 from qcnlab.cli.options import Changes, Json, print_json
 from qcnlab.printing import text
+
+if TYPE_CHECKING:
+    from qcnlab.runs.replayed import ReplayedCapture
 
 
 class Kind(StrEnum):
@@ -49,12 +52,13 @@ def check(
     if as_json:
         print_json(verdicts)
     for verdict in verdicts:
-        for warning in verdict.get("warnings", []):
-            print(f"warning: {verdict['file']}: {warning}", file=sys.stderr)
-        if not verdict["ok"]:
+        if verdict["ok"] is False:
             sys.stdout.flush()
             print(verdict["text"], file=sys.stderr)
-        elif not as_json:
+            continue
+        for warning in verdict["warnings"]:
+            print(f"warning: {verdict['file']}: {warning}", file=sys.stderr)
+        if not as_json:
             memory = text.octets(verdict["memory_bytes"])
             title = f", {verdict['title']}" if verdict["title"] else ""
             print(f"{verdict['file']}: ok{title}; takes about {memory} of memory")
@@ -111,7 +115,35 @@ def schema() -> None:
     print(_core.schema(), end="")
 
 
-def _verdict(file: str, changes: list[str]) -> dict[str, Any]:
+class Faulty(TypedDict):
+    """A scenario that cannot be run, with what is wrong, where, and what to do."""
+
+    file: str
+    ok: Literal[False]
+    line: int | None
+    column: int | None
+    message: str
+    hint: str | None
+    text: str
+
+
+class Sound(TypedDict):
+    """A scenario that can be run; its memory in octets, by part."""
+
+    file: str
+    ok: Literal[True]
+    name: str
+    title: str
+    hash: str
+    warnings: list[str]
+    thresholds: list[str]
+    headrooms: list[str]
+    captures: tuple[ReplayedCapture, ...]
+    memory_bytes: int
+    memory: dict[str, int]
+
+
+def _verdict(file: str, changes: list[str]) -> Sound | Faulty:
     """Return whether a scenario can be run: its name and memory, or what is wrong with it."""
     from qcnlab import api
     from qcnlab.commands import deadlock

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,9 @@ from qcnlab.cli.options import Changes, File, Jobs, Json, On, Reps, Seed, keep, 
 from qcnlab.printing import text
 from qcnlab.runs import intervals
 from qcnlab.values import MOST_REPS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def sweep(
@@ -168,6 +171,7 @@ def analyse(
     from qcnlab.analysis import command
     from qcnlab.files.folders import NewFolder
 
+    summary: Mapping[str, object]
     folder = NewFolder.named(f"analysis-{ready.name}") if out is None else NewFolder(out)
     with folder:
         if sweep:

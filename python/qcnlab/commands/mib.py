@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,12 +13,14 @@ from qcnlab import _core
 from qcnlab.errors import FolderError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
+
+    from qcnlab.runs.managed import ManagedObjects, MibRow, Struct, TableKey
 
 PREFIX = "ieee8021Cn"
 """How the name of every object begins."""
-TABLES = {
+TABLES: dict[TableKey, str] = {
     "global": "CnGlobalTable",
     "errored_port": "CnErroredPortTable",
     "component_priority": "CnCompntPriTable",
@@ -29,9 +31,10 @@ TABLES = {
     "rp_group": "CnRpGroupTable",
 }
 """The tables of the MIB, by their keys."""
+STRUCTS: tuple[Struct, ...] = ("ieee_qcn", "ieee_qcn_stats")
 
 
-def objects(folder: Path, replication: int = 0) -> dict[str, Any]:
+def objects(folder: Path, replication: int = 0) -> ManagedObjects:
     """Return the objects of every bridge and host after a replication of a run.
 
     Parameters
@@ -73,16 +76,17 @@ def objects(folder: Path, replication: int = 0) -> dict[str, Any]:
         text = _core.mib(scenario, result.summary.seed, managed, replication)
     except (_core.ScenarioError, ValueError) as error:
         raise FolderError(f"'{folder}': {error}") from error
-    answers: dict[str, Any] = json.loads(text)
+    answers: ManagedObjects = json.loads(text)
     return answers
 
 
 def _sends_messages(scheme: str) -> bool:
-    known = {entry["name"]: entry["hears"] for entry in json.loads(_core.schemes())}
-    return "CNM" in known.get(scheme, ["CNM"])
+    from qcnlab import catalogue
+
+    return all("CNM" in entry.hears for entry in catalogue.schemes() if entry.name == scheme)
 
 
-def chosen(answers: dict[str, Any], pattern: str | None) -> dict[str, Any]:
+def chosen(answers: ManagedObjects, pattern: str | None) -> ManagedObjects:
     """Return the same with the nodes alone whose names match; raise `FolderError` if none does."""
     if pattern is None:
         return answers
@@ -93,7 +97,7 @@ def chosen(answers: dict[str, Any], pattern: str | None) -> dict[str, Any]:
     return {**answers, "nodes": nodes}
 
 
-def lines(answers: dict[str, Any]) -> Iterator[str]:
+def lines(answers: ManagedObjects) -> Iterator[str]:
     """Yield the objects as text."""
     priorities = ", ".join(map(str, answers["priorities"])) or "none"
     yield (
@@ -107,22 +111,24 @@ def lines(answers: dict[str, Any]) -> Iterator[str]:
         if "unanswered" in node:
             yield f"  {node['unanswered']}"
             continue
-        ports = {each["ifIndex"]: each["port"] for each in node["interfaces"]}
+        ports: dict[int | str | None, str] = {
+            each["ifIndex"]: each["port"] for each in node["interfaces"]
+        }
         for key, table in TABLES.items():
-            rows = node.get(key, [])
+            rows = node.get(key) or []
             for row in [rows] if isinstance(rows, dict) else rows:
                 yield from _row(table, row, ports)
             if rows == []:
                 yield f"  {table}: no rows"
         for port in node.get("linux", []):
             yield f"  Linux, ifIndex {port['ifIndex']} ({port['port']}), by priority 0 to 7"
-            for struct in ("ieee_qcn", "ieee_qcn_stats"):
+            for struct in STRUCTS:
                 yield f"    struct {struct}"
                 for name, values in port[struct].items():
                     yield from _array(name, values)
 
 
-def _row(table: str, row: dict[str, Any], ports: dict[int, str]) -> Iterator[str]:
+def _row(table: str, row: MibRow, ports: Mapping[int | str | None, str]) -> Iterator[str]:
     index = ", ".join(f"{name} {value}" for name, value in row["index"].items())
     port = ports.get(row["index"].get("ifIndex"))
     yield f"  {table} [{index}]" + (f" {port}" if port else "")
@@ -131,7 +137,7 @@ def _row(table: str, row: dict[str, Any], ports: dict[int, str]) -> Iterator[str
             yield f"    {name:<42} {_value(value)}"
 
 
-def _array(name: str, values: list[Any]) -> Iterator[str]:
+def _array(name: str, values: list[object]) -> Iterator[str]:
     reasons = {value["unanswered"] for value in values if isinstance(value, dict)}
     shown = " ".join("-" if value is None else _short(value) for value in values)
     yield f"      {name:<24} {shown}"
@@ -139,11 +145,11 @@ def _array(name: str, values: list[Any]) -> Iterator[str]:
         yield f"      {'':<24} ? {reason}"
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     return "?" if isinstance(value, dict) else str(value)
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     if not isinstance(value, dict):
         return str(value)
     if "unanswered" in value:

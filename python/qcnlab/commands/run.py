@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,7 +15,7 @@ from qcnlab.printing import text
 
 if TYPE_CHECKING:
     from qcnlab.api import Scenario
-    from qcnlab.captures import Capture
+    from qcnlab.captures import Capture, CaptureSummary
     from qcnlab.files.folders import NewFolder
     from qcnlab.results.result import Result
 
@@ -131,7 +131,7 @@ def run(
         from qcnlab.files.outputs import writable
 
         writable(capture_file, KIND)
-    captured: dict[str, Any] = {}
+    captured: list[CaptureSummary] = []
     warn(ready)
 
     def work() -> Result:
@@ -141,10 +141,9 @@ def run(
 
     result, unwritten = keep(folder, work, lambda result, path: result.write_into(path))
     written = None if unwritten else str(folder.final)
-    if captured:
-        captured["file"] = str(capture_file or folder.final / CAPTURE)
+    file = str(capture_file or folder.final / CAPTURE)
     if as_json:
-        extra = {"capture": captured} if captured else {}
+        extra = {"capture": {**captured[0], "file": file}} if captured else {}
         more = {"headrooms": ready.headrooms(), "profile": _profile(result), **extra}
         if flow_level:
             more["notes"] = notes(result.summary)
@@ -156,15 +155,15 @@ def run(
         if profile:
             print("\n" + _profile_text(result))
         if captured:
-            print("\n" + _capture_text(captured))
+            print("\n" + _capture_text(captured[0], file))
         if written:
             print(f"\n{written}")
     if unwritten:
         raise unwritten
-    if captured and captured["failure"]:
+    if captured and captured[0]["failure"]:
         from qcnlab.errors import Error
 
-        raise Error(f"{captured['file']}: {captured['failure']}; the results of the run are whole")
+        raise Error(f"{file}: {captured[0]['failure']}; the results of the run are whole")
     if result.summary.deadlocked:
         raise typer.Exit(1)
 
@@ -185,18 +184,18 @@ def _run_captured(
     capture: Capture,
     file: Path | None,
     folder: NewFolder,
-    captured: dict[str, Any],
+    captured: list[CaptureSummary],
     seed: int | None,
     reps: int | None,
     jobs: int | None,
 ) -> Result:
-    """Run a scenario and capture it; what the capture came to is put into `captured`."""
+    """Run a scenario and capture it; what the capture came to is added to `captured`."""
     from qcnlab.captures import run_captured
     from qcnlab.files.folders import whole
 
     def run(path: Path) -> Result:
         result, summary = run_captured(scenario, capture, path, reps=reps, seed=seed, jobs=jobs)
-        captured.update(summary)
+        captured.append(summary)
         return result
 
     # What is no regular file, such as a pipe, is written as it is.
@@ -206,12 +205,12 @@ def _run_captured(
         return run(path)
 
 
-def _capture_text(captured: dict[str, Any]) -> str:
+def _capture_text(captured: CaptureSummary, file: str) -> str:
     ports = text.counted(len(captured["ports"]), "port")
     count = text.counted(captured["frames"], "frame")
     limit = captured["limit"]
     ended = f"; ended by the limit of {limit}" if limit else ""
-    return f"{captured['file']}: {count} of {ports}, {text.octets(captured['octets'])}{ended}"
+    return f"{file}: {count} of {ports}, {text.octets(captured['octets'])}{ended}"
 
 
 def _seconds(option: str, value: str | None) -> float | None:
@@ -234,15 +233,15 @@ def _quantity(option: str, value: str | None, unit: str, example: str) -> float 
 
 def _profile(result: Result) -> dict[str, float]:
     counters = result.summary.counters
-    cpu_s = result.meta["cpu_s"]
+    cpu_s, wall_s = result.meta["cpu_s"], result.meta["wall_s"] or 0.0
     if counters.frame_hops is None:
-        return {"events": counters.events, "cpu_s": cpu_s, "wall_s": result.meta["wall_s"]}
+        return {"events": counters.events, "cpu_s": cpu_s, "wall_s": wall_s}
     return {
         "frame_hops": counters.frame_hops,
         "events": counters.events,
         "cpu_s": cpu_s,
         "frame_hops_per_cpu_s": round(counters.frame_hops / cpu_s) if cpu_s else 0,
-        "wall_s": result.meta["wall_s"],
+        "wall_s": wall_s,
     }
 
 

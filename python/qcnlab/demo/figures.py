@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 from matplotlib.figure import Figure
@@ -13,6 +13,7 @@ from qcnlab.figures.plots import (
     FAINT,
     INK,
     SHADE,
+    LineStyle,
     draw_queue,
     draw_rates,
     draw_throughput,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
     from qcnlab.demo.cells import Cell, Demo, Row
 
-LINES: dict[str, dict[str, Any]] = {
+LINES: dict[str, LineStyle] = {
     "none": {"color": "#8a8a8a", "ls": DASHES[2], "lw": 1.2},
     "ecm": {"color": "#D55E00", "ls": DASHES[1], "lw": 1.2},
     "ecm-adjusted": {"color": "#B8860B", "ls": DASHES[3], "lw": 1.2},

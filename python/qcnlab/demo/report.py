@@ -191,7 +191,7 @@ def _origin(demo: Demo) -> str:
         ("versions", versions(meta)),
         ("seed", str(meta["seed"])),
         ("date", meta["date"]),
-        ("time", f"{meta['wall_s']:.1f} s wall, {cpu_s:.1f} s CPU of the engine"),
+        ("time", f"{meta['wall_s'] or 0.0:.1f} s wall, {cpu_s:.1f} s CPU of the engine"),
         *((f"hash, {cell.folder}", cell.result.summary.hash) for cell in demo.cells),
     ]
     return origin(rows)

@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from qcnlab.figures.notebook import ShownFigure
-from qcnlab.figures.plots import DASHES, INK, SOURCES, TITLE, style
+from qcnlab.figures.plots import INK, SOURCES, TITLE, source_style, style
 from qcnlab.printing import text
 
 if TYPE_CHECKING:
@@ -249,7 +249,7 @@ def draw_distributions(axes: Axes, runs: Sequence[tuple[str, Completed]]) -> Non
         left = len(took) - len(done)
         share = np.arange(1, len(done) + 1) / len(took)
         label += f" ({left:,} of {len(took):,} unfinished)" if left else f" ({len(took):,})"
-        line_style = {"color": SOURCES[number % len(SOURCES)], "ls": DASHES[number % len(DASHES)]}
+        line_style = source_style(number)
         if len(done):
             axes.step(done, share, where="post", lw=1.2, label=label, **line_style)
             if left:

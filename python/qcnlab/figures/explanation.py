@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qcnlab.figures.notebook import ShownFigure
 from qcnlab.figures.plots import FAINT, INK, SOURCES, TITLE, style
@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from qcnlab.runs.explained import Explanation, Root, SlowFlow, TimePart
+
 MS = 1e3
 ROOTS = 8
 """So many ports where congestion began are drawn, the longest stops first."""
-PARTS = (
+PARTS: tuple[tuple[TimePart, str, str, str], ...] = (
     ("sending_s", "sending", SOURCES[2], ""),
     ("paused_s", "its own link stopped", SOURCES[1], "/////"),
     ("limited_s", "rate below its link's", SOURCES[0], "....."),
@@ -24,7 +26,7 @@ PARTS = (
 )
 
 
-def explanation_figure(told: dict[str, Any]) -> Figure:
+def explanation_figure(told: Explanation) -> Figure:
     """Draw the ports where congestion began, and where the time of the slowest flows went.
 
     Parameters
@@ -56,7 +58,7 @@ def _nothing(axes: Axes, words: str) -> None:
     axes.text(0.0, 0.5, words, color=FAINT, transform=axes.transAxes)
 
 
-def _roots(axes: Axes, roots: list[dict[str, Any]], count: int) -> None:
+def _roots(axes: Axes, roots: list[Root], count: int) -> None:
     if not roots:
         _nothing(axes, "no link was stopped")
         return
@@ -73,7 +75,7 @@ def _roots(axes: Axes, roots: list[dict[str, Any]], count: int) -> None:
     axes.set_title(f"where congestion began{more}", color=FAINT, fontsize=8)
 
 
-def _slow(axes: Axes, slow: list[dict[str, Any]]) -> None:
+def _slow(axes: Axes, slow: list[SlowFlow]) -> None:
     if not slow:
         _nothing(axes, "no flow has a time")
         return

@@ -7,7 +7,7 @@ import textwrap
 import warnings
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import matplotlib as mpl
 import numpy as np
@@ -33,10 +33,38 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+Dashes = str | tuple[float, tuple[float, ...]]
+"""How a line is dashed, as matplotlib takes it."""
+
+
+class LineStyle(TypedDict, total=False):
+    """Options of a line, as matplotlib takes them."""
+
+    color: str
+    ls: Dashes
+    lw: float
+    alpha: float
+    label: str | None
+    marker: str
+    ms: float
+    mec: str
+    mew: float
+
+
+class LegendOptions(TypedDict):
+    """Options of a legend that say where it is and how wide."""
+
+    loc: Literal["lower right"]
+    bbox_to_anchor: tuple[float, float]
+    ncols: int
+    borderaxespad: float
+    columnspacing: float
+
+
 STYLE = Path(__file__).with_name("qcnlab.mplstyle")
 SHADE, INK, FAINT = "#f1ede4", "#222222", "#8a8a8a"
 SOURCES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
-DASHES: tuple[Any, ...] = ("-", (0, (4, 1.2)), (0, (1, 1)), (0, (5, 1, 1, 1)))
+DASHES: tuple[Dashes, ...] = ("-", (0, (4, 1.2)), (0, (1, 1)), (0, (5, 1, 1, 1)))
 MANY = 4
 POINTS = 900
 PNG_DPI = 160
@@ -154,8 +182,8 @@ def draw_queue(
     for index, port in enumerate(ports.head(MANY)):
         part = frame.filter(pl.col("port") == port)
         time, queue = envelope(part["time_s"].to_numpy(), part["queue_bytes"].to_numpy() / 1e3)
-        line_style = {"color": color, "lw": 0.7} if len(ports) == 1 else source_style(index)
-        axes.plot(time, queue, **({"lw": 0.7} | line_style), label=port)
+        line_style: LineStyle = {"color": color} if len(ports) == 1 else source_style(index)
+        axes.plot(time, queue, lw=0.7, label=port, **line_style)
     if len(ports) > 1:
         axes.legend(**above(MANY))
     if known.set_point_bytes is not None:
@@ -268,7 +296,7 @@ def _rate_band(axes: Axes, frame: pl.DataFrame, count: int) -> None:
     axes.plot(time, mid, color=SOURCES[0], label="median current rate")
 
 
-def source_style(index: int) -> dict[str, Any]:
+def source_style(index: int) -> LineStyle:
     """Return colour and dashes of the source at `index`."""
     return {"color": SOURCES[index % len(SOURCES)], "ls": DASHES[index % len(DASHES)]}
 
@@ -328,7 +356,7 @@ def note(axes: Axes, x: float, y: float, words: str, **text_style: Any) -> None:
     )
 
 
-def above(columns: int) -> dict[str, Any]:
+def above(columns: int) -> LegendOptions:
     """Return the options of a legend in a row above the axes, clear of the data."""
     return {
         "loc": "lower right",

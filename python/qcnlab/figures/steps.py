@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
+    from qcnlab.runs.training_steps import StepRecord, Task
+
 COMPUTING = "#d9d4c7"
 HATCHES = ("", "////", "xxxx", "....", "\\\\\\\\", "++++")
 """Of kinds of collectives, so that they differ without colours."""
@@ -30,9 +32,9 @@ HALF = 0.4
 def step_figure(
     name: str,
     hosts: Sequence[str],
-    tasks: Sequence[dict[str, Any]],
+    tasks: Sequence[Task],
     lines: Sequence[dict[int, tuple[int, int] | None]],
-    records: Sequence[dict[str, Any]],
+    records: Sequence[StepRecord],
 ) -> Figure:
     """Draw when each rank computed, above, and communicated, below: a Gantt figure.
 
@@ -135,10 +137,10 @@ def _kind(collective: str, ranks: int | None, stride: int | None, count: int) ->
     return f"{collective}, {who}{apart}"
 
 
-def _title(name: str, records: Sequence[dict[str, Any]]) -> str:
+def _title(name: str, records: Sequence[StepRecord]) -> str:
     head = textwrap.shorten(name, TITLE, placeholder=" ...")
     first = records[0]
-    if first["iteration_s"] is None:
+    if first["iteration_s"] is None or first["exposed_s"] is None:
         return f"{head}\nthe step did not end"
     return (
         f"{head}\niteration time {text.duration(first['iteration_s'], 4)}, of which "

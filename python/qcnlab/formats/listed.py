@@ -5,14 +5,16 @@ from __future__ import annotations
 import csv
 import json
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from qcnlab import _core, api
 from qcnlab.formats.lines import FormatError
+from qcnlab.runs.facts import tables_of
 from qcnlab.runs.network import Network
 
 if TYPE_CHECKING:
     from qcnlab.formats.report import Report
+    from qcnlab.records import JsonObject
 
 NAMED = re.compile(r"host(0|[1-9][0-9]{0,5})")
 """Names that an import gave: they have the numbers."""
@@ -55,7 +57,7 @@ class Listed(NamedTuple):
     flows: list[Flow]
     numbers: dict[str, int]
     network: Network
-    switches: list[dict[str, Any]]
+    switches: list[JsonObject]
     """The tables `[[switch]]`."""
 
 
@@ -93,14 +95,13 @@ def listed(source: str, what: str, report: Report) -> Listed:
             )
     if not flows:
         raise FormatError(f'{source}: no traffic with arrivals = "list": {what} lists messages')
-    switches = tree.get("switch", [])
-    network = Network.of(scenario), switches if isinstance(switches, list) else [switches]
+    network = Network.of(scenario), tables_of(tree, "switch")
     if all(NAMED.fullmatch(host) for host in hosts):
         return Listed(flows, {host: int(host.removeprefix("host")) for host in hosts}, *network)
     return Listed(flows, {host: number for number, host in enumerate(hosts)}, *network)
 
 
-def _flows(entry: dict[str, Any], first: int) -> list[Flow]:
+def _flows(entry: JsonObject, first: int) -> list[Flow]:
     text = (each for each in entry["flows"].splitlines() if each.strip() and each[0] != "#")
     rows = list(csv.DictReader(text, skipinitialspace=True))
     ids = {(row.get("id") or "").strip(): first + at for at, row in enumerate(rows)}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from qcnlab import _core
 from qcnlab.formats.fabrics import fabric
@@ -24,6 +24,8 @@ from qcnlab.printing.text import counted
 if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
+
+    from qcnlab.records import JsonObject
 
 MOST_FILE = 10_000_000
 MOST_TASKS, MOST_STEPS, MOST_OPERATIONS = 100_000, 10_000, 5_000_000
@@ -75,7 +77,16 @@ def read(path: Path) -> Step:
     return _step(tree, _Source(path, lines))
 
 
-def _step(tree: dict[str, Any], source: _Source) -> Step:
+class _Common(TypedDict):
+    """What computations and collectives have alike."""
+
+    name: str
+    overlap: bool
+    after: tuple[int, ...]
+    line: int | None
+
+
+def _step(tree: JsonObject, source: _Source) -> Step:
     _known(tree, TOP, source)
     ranks = _whole(tree, "ranks", source, least=2, most=MOST_HOSTS)
     steps = _whole(tree, "steps", source, usual=1, most=MOST_STEPS)
@@ -116,7 +127,7 @@ def _groups(tree: Any, ranks: int, source: _Source) -> dict[str, Group]:
 
 
 def _task(
-    entry: dict[str, Any],
+    entry: JsonObject,
     names: dict[str, int],
     groups: dict[str, Group],
     number: int,
@@ -138,7 +149,7 @@ def _task(
     overlap = entry.get("overlap", False)
     if not isinstance(overlap, bool):
         raise source.fault("overlap is true or false", number)
-    common: dict[str, Any] = {
+    common: _Common = {
         "name": name,
         "overlap": overlap,
         "after": _after(entry.get("after", []), names, number, source),
@@ -211,7 +222,7 @@ def _algorithm(told: Any, kind: str, group: Group, number: int, source: _Source)
 
 
 def _known(
-    tree: dict[str, Any],
+    tree: JsonObject,
     keys: Collection[str],
     source: _Source,
     table: str = "",
@@ -227,7 +238,7 @@ def _known(
 
 
 def _whole(
-    tree: dict[str, Any],
+    tree: JsonObject,
     key: str,
     source: _Source,
     *,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,9 @@ from qcnlab.errors import Error
 from qcnlab.headroom import sums
 from qcnlab.headroom.platforms import Platform, platform
 from qcnlab.printing import text
+
+if TYPE_CHECKING:
+    from qcnlab.headroom.told import Column, Confirmed, Difference, Taken, Told
 
 CABLE = re.compile(r"(\d+(?:\.\d+)?) ?m")
 RATE = re.compile(r"(\d+(?:\.\d+)?) ?([GM])")
@@ -118,8 +121,8 @@ def headroom(
     shared = shared_headroom or (switch is not None and switch.shared_headroom)
     report = _report(port, switch, ports, classes, shared)
     if out is not None:
-        from qcnlab.figures.headroom import headroom_figure
         from qcnlab.figures.plots import save
+        from qcnlab.headroom.figure import headroom_figure
 
         save(headroom_figure(report, sums.TERMS), out)
     if scenario:
@@ -132,12 +135,12 @@ def headroom(
 
 def _report(
     port: sums.Port, switch: Platform | None, ports: int, classes: int, shared: bool
-) -> dict[str, Any]:
+) -> Told:
     cell = 1 if switch is None else switch.cell
     columns = [sums.standard(port)]
     vendor = _vendor(port, switch, shared)
     columns.extend(vendor)
-    own = sums.laboratory(port, cell, [each.xoff for each in columns])
+    own, runs = sums.laboratory(port, cell, [each.xoff for each in columns])
     columns.append(own)
     return {
         "rate_bps": port.rate_bps,
@@ -149,7 +152,7 @@ def _report(
         "sums": [_column(each, port, cell) for each in columns],
         "with_interfaces_bytes": _with_interfaces(port),
         "interface_bit_times": sums.INTERFACE.get(port.gbps or 0),
-        "laboratory": _confirmed(own, columns[:-1], cell),
+        "laboratory": _confirmed(own, runs, columns[:-1], cell),
         "platform": None
         if switch is None
         else _taken(switch, columns[0], columns[1:-1], ports, classes, shared),
@@ -170,7 +173,7 @@ def _with_interfaces(port: sums.Port) -> int | None:
     return sums.standard(port, interface=True).xoff if port.gbps in sums.INTERFACE else None
 
 
-def _column(each: sums.Sum, port: sums.Port, cell: int) -> dict[str, Any]:
+def _column(each: sums.Sum, port: sums.Port, cell: int) -> Column:
     return {
         "name": each.name,
         "terms": [
@@ -191,22 +194,21 @@ def _column(each: sums.Sum, port: sums.Port, cell: int) -> dict[str, Any]:
     }
 
 
-def _confirmed(own: sums.Sum, others: list[sums.Sum], cell: int) -> dict[str, Any]:
+def _confirmed(own: sums.Sum, runs: sums.Runs, others: list[sums.Sum], cell: int) -> Confirmed:
     """Return what the runs say, and what lies between the standard's sum and what they take."""
-    annex, more = others[0], own.more
-    lost = more["lost"]
+    annex, lost = others[0], [each.frames for each in runs.lost]
     crossing = own.terms["crossing"]
     latency = own.terms["latency"]
     cells = own.terms.get("cells", 0.0)
-    tight = more["tight_bytes"]
+    tight = runs.worst.bytes
     sure = own.xoff - tight
     return {
         "cell_bytes": cell,
         "headroom_bytes": own.xoff,
         "worst": {
             "bytes": tight,
-            "frames": more["frames"],
-            "scenario": more["scenario"],
+            "frames": runs.worst.frames,
+            "scenario": runs.scenario,
         },
         "lost_frames": {
             "with_headroom": lost[0],
@@ -234,7 +236,7 @@ def _taken(
     ports: int,
     classes: int,
     shared: bool,
-) -> dict[str, Any]:
+) -> Taken:
     """Return what the headroom of all ports and classes takes of a switch's buffer.
 
     It is the vendor's; where there is none, the annex's in whole cells.
@@ -278,7 +280,7 @@ def _notes(port: sums.Port, switch: Platform | None, vendor: list[sums.Sum]) -> 
     return notes
 
 
-def _lines(report: dict[str, Any]) -> list[str]:
+def _lines(report: Told) -> list[str]:
     lines = [
         f"One lossless class: {text.rate(report['rate_bps'])}, {report['cable_m']:g} m of cable, "
         f"frames of {report['mtu_bytes']} B, of {report['lossless_mtu_bytes']} B in the class; "
@@ -304,15 +306,18 @@ def _lines(report: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _terms(columns: list[dict[str, Any]]) -> str:
+def _terms(columns: list[Column]) -> str:
     terms = [{each["name"]: each["bytes"] for each in column["terms"]} for column in columns]
     rows = [
         [words, *(_cell(term.get(name)) for term in terms)]
         for name, words in sums.TERMS.items()
         if any(round(term.get(name, 0.0), 1) for term in terms)
     ]
-    for key, words in (("xoff", "headroom (xoff)"), ("xon", "xon"), ("size", "size")):
-        values = [column[f"{key}_bytes"] for column in columns]
+    for words, values in (
+        ("headroom (xoff)", [column["xoff_bytes"] for column in columns]),
+        ("xon", [column["xon_bytes"] for column in columns]),
+        ("size", [column["size_bytes"] for column in columns]),
+    ):
         if any(value is not None for value in values):
             rows.append([words, *(_cell(value) for value in values)])
     rows.append(
@@ -332,7 +337,7 @@ def _cell(value: float | None) -> str:
 TENTH = 0.1
 
 
-def _sources(columns: list[dict[str, Any]]) -> list[str]:
+def _sources(columns: list[Column]) -> list[str]:
     lines = ["Sources:"]
     for column in columns:
         told = [
@@ -348,11 +353,11 @@ def _sources(columns: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
-def _run_lines(told: dict[str, Any], annex: dict[str, Any]) -> list[str]:
+def _run_lines(told: Confirmed, annex: Column) -> list[str]:
     worst, lost, cell = told["worst"], told["lost_frames"], told["cell_bytes"]
     unit = "octet" if cell == 1 else f"cell of {cell} B"
     over = told["over_the_annex_bytes"]
-    words = {
+    words: dict[Difference, str] = {
         "crossing": "the frame that crosses the threshold",
         "latency": "latency",
         "cells": "whole cells",
@@ -380,7 +385,7 @@ def _lost(frames: int) -> str:
     return f"{text.counted(frames, 'frame')} lost" if frames else "nothing lost"
 
 
-def _platform_lines(told: dict[str, Any]) -> list[str]:
+def _platform_lines(told: Taken) -> list[str]:
     buffer = (
         "not known" if told["buffer_bytes"] is None else f"about {text.size(told['buffer_bytes'])}"
     )

@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qcnlab import _core
 from qcnlab.errors import Error
+from qcnlab.records import ByName, Record, read
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -117,8 +118,47 @@ class Sum:
     """Octets set apart for the class at the port."""
     sources: dict[str, str] = field(default_factory=dict)
     """Where terms come from."""
-    more: dict[str, Any] = field(default_factory=dict)
-    """What else there is to it."""
+    occupancy: float | None = None
+    """Octets of cells that an octet on the wire takes, where a vendor's formula counts them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Term(Record):
+    """A term of the laboratory's sum, as the core counts it."""
+
+    name: str
+    octets: float
+
+
+@dataclass(frozen=True, slots=True)
+class Worst(Record):
+    """What the run takes that takes most headroom."""
+
+    bytes: int
+    frames: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lost(Record):
+    """The frames that a run loses with some headroom."""
+
+    headroom_bytes: int
+    frames: int
+
+
+@dataclass(frozen=True, slots=True)
+class Runs(Record):
+    """The headroom of the laboratory's switch, and what its runs say of it."""
+
+    terms: tuple[Term, ...]
+    headroom_bytes: int
+    greediest_frame_bytes: int
+    """The frame that takes most of cells."""
+    worst: Worst
+    lost: tuple[Lost, ...]
+    """With the headroom, with what the worst run takes, with a cell less, with each of others."""
+    scenario: str
+    """The worst run as TOML."""
 
 
 TERMS = {
@@ -247,7 +287,7 @@ def mellanox(port: Port, platform: Platform, shared_headroom: bool = False) -> S
             "cells": f"cells of {platform.cell} B: {pattern}",
             "rounding": "up to 1 KiB = 1024 B",
         },
-        {"occupancy": occupancy, "lossless_mtu": lossless, "small_packets": small},
+        occupancy,
     )
 
 
@@ -255,16 +295,14 @@ def shipped(port: Port, platform: Platform) -> Sum | None:
     """Return the row that SONiC ships for a rate and a cable; `None` where there is none."""
     for rate, cable, xoff in platform.rows:
         if rate == port.gbps and cable == port.cable_m:
-            row = platform.row or {}
-            more = {"xon_offset": row.get("xon_offset")}
+            row = platform.row or ByName({})
             told = {"xoff": platform.source}
-            return Sum(
-                f"SONiC {platform.name}", {}, xoff, row.get("xon"), row["size"] + xoff, told, more
-            )
+            size = row["size"] + xoff
+            return Sum(f"SONiC {platform.name}", {}, xoff, row.get("xon"), size, told)
     return None
 
 
-def laboratory(port: Port, cell: int = 1, others: Sequence[int] = ()) -> Sum:
+def laboratory(port: Port, cell: int = 1, others: Sequence[int] = ()) -> tuple[Sum, Runs]:
     """Return the headroom of the laboratory's own switch, with what its runs say of it.
 
     Parameters
@@ -278,33 +316,29 @@ def laboratory(port: Port, cell: int = 1, others: Sequence[int] = ()) -> Sum:
 
     Returns
     -------
-    Sum
-        `more` has `tight_bytes` and `frames` of the worst run, `lost` with the frames that runs
-        lose (with the headroom, with `tight_bytes`, with a cell less, with each of `others`), and
-        `scenario`, the worst run as text.
+    tuple
+        The sum, and what its runs lose.
 
     Raises
     ------
     Error
         If no scenario may have such a link.
     """
-    answer = json.loads(
-        _core.headroom(
-            rate_bps=port.rate_bps,
-            delay_ps=_ps(port.delay_s),
-            latency_ps=_ps(port.latency_s),
-            reaction_ps=_ps(port.response_s),
-            longest_bytes=port.class_mtu,
-            blocking_bytes=port.mtu,
-            cell_bytes=cell,
-            others=others,
-        )
+    answer = _core.headroom(
+        rate_bps=port.rate_bps,
+        delay_ps=_ps(port.delay_s),
+        latency_ps=_ps(port.latency_s),
+        reaction_ps=_ps(port.response_s),
+        longest_bytes=port.class_mtu,
+        blocking_bytes=port.mtu,
+        cell_bytes=cell,
+        others=others,
     )
-    terms = {term["name"]: float(term["octets"]) for term in answer["terms"]}
-    xoff = answer["headroom_bytes"]
+    runs = read(Runs, json.loads(answer), "the core's answer")
+    terms = {term.name: float(term.octets) for term in runs.terms}
+    xoff = runs.headroom_bytes
     rest = xoff - sum(terms.values())
     terms["rounding" if cell == 1 else "cells"] = rest
-    worst = answer["worst"]
     sources = {
         "crossing": "MTU of the class + 20 B",
         "blocking": "MTU + 20 B",
@@ -313,21 +347,10 @@ def laboratory(port: Port, cell: int = 1, others: Sequence[int] = ()) -> Sum:
         "latency": "[[switch]] latency",
         "reaction": "[[pause]] reaction",
         "begun": "MTU of the class + 20 B",
-        "cells": f"cells of {cell} B: frames of {answer['greediest_frame_bytes']} B take most",
+        "cells": f"cells of {cell} B: frames of {runs.greediest_frame_bytes} B take most",
         "rounding": "up to 1 B",
     }
-    return Sum(
-        "laboratory",
-        terms,
-        xoff,
-        sources=sources,
-        more={
-            "tight_bytes": worst["bytes"],
-            "frames": worst["frames"],
-            "lost": [run["frames"] for run in answer["lost"]],
-            "scenario": answer["scenario"],
-        },
-    )
+    return Sum("laboratory", terms, xoff, sources=sources), runs
 
 
 def _summed(name: str, terms: dict[str, float], sources: dict[str, str]) -> Sum:

@@ -6,7 +6,7 @@ import shlex
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from qcnlab.book.reader import folder, load
 from qcnlab.book.toml_table import BookError
@@ -44,7 +44,7 @@ class Options:
     book: Path | None
 
 
-def infer(options: Options) -> tuple[dict[str, Any], str]:
+def infer(options: Options) -> tuple[dict[str, object], str]:
     """Search; return JSON and text. Raises `BookError`, `FolderError`, `LawViolation`, `Error`."""
     check_on(options.on)
     if options.page is not None:
@@ -138,7 +138,7 @@ def _expected(judge: Judge, plan: Plan, held: dict[int, int]) -> Expected:
     return Expected(len(singles), first, first_s, runs, seconds)
 
 
-def _dry(judge: Judge, options: Options, held: dict[int, int]) -> tuple[dict[str, Any], str]:
+def _dry(judge: Judge, options: Options, held: dict[int, int]) -> tuple[dict[str, object], str]:
     """Say how many runs the search takes, and how long: the first pass, and the whole at most."""
     space = judge.space
     expected = _expected(judge, options.plan, held)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 from qcnlab.book.comparisons import HOLDS
 from qcnlab.book.markdown import cells, header
@@ -28,6 +28,13 @@ class LeftOut:
     row: str
     chosen: Set
     verdicts: Verdicts
+
+
+class Apart(TypedDict):
+    """In what a set differs from the best one, and the claims that hold with one of them alone."""
+
+    set: dict[str, str]
+    claims: list[str]
 
 
 class Report:
@@ -95,7 +102,7 @@ class Report:
         every = [verdict for verdicts in scores.values() for verdict in verdicts]
         return every.count(HOLDS), len(every)
 
-    def tree(self) -> dict[str, Any]:
+    def tree(self) -> dict[str, object]:
         """Return all of it for JSON."""
         plan = self.outcome.plan
         return {
@@ -130,7 +137,7 @@ class Report:
             "runs": self.runs,
         }
 
-    def _apart(self, chosen: Set) -> dict[str, Any]:
+    def _apart(self, chosen: Set) -> Apart:
         return {
             "set": {
                 self.space.dimensions[index].name: self.space.dimensions[index].values[value].name

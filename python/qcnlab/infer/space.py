@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qcnlab.book.toml_table import BookError, TomlTable
 from qcnlab.book.variants import READINGS, Part, by_first, part
@@ -20,11 +20,29 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from qcnlab.book.cases import Case
+    from qcnlab.book.cases import Case, Hot
     from qcnlab.book.entries import Book, Chapter
 
 Set = tuple[int, ...]
 """One value for each dimension of a space."""
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """Times of a hotspot that a value has otherwise, s; `None` for those that stay."""
+
+    start_s: float | None = None
+    end_s: float | None = None
+    duration_s: float | None = None
+
+    def changed(self, hot: Hot) -> Hot:
+        """Return a hotspot with these times."""
+        return replace(
+            hot,
+            start_s=hot.start_s if self.start_s is None else self.start_s,
+            end_s=hot.end_s if self.end_s is None else self.end_s,
+            duration_s=hot.duration_s if self.duration_s is None else self.duration_s,
+        )
 
 
 @dataclass(frozen=True)
@@ -36,7 +54,7 @@ class Value:
     """Why it is plausible; of the stated value empty."""
     parts: tuple[Part, ...]
     """What it changes; of the stated value nothing."""
-    lengths: tuple[tuple[str, float], ...] = ()
+    lengths: Lengths | None = None
     """What of the cases' hotspot it changes beside: where the windows of the measures lie."""
 
 
@@ -58,10 +76,9 @@ class Dimension:
         if not self.cases.applies(chapter, case.name):
             return case
         other = by_first(chapter, case, chosen.parts)
-        if other is case or case.hot is None or not chosen.lengths:
+        if other is case or case.hot is None or chosen.lengths is None:
             return other
-        lengths: dict[str, Any] = dict(chosen.lengths)
-        return replace(other, hot=replace(case.hot, **lengths))
+        return replace(other, hot=chosen.lengths.changed(case.hot))
 
 
 @dataclass(frozen=True)
@@ -197,19 +214,16 @@ def _value(table: TomlTable) -> Value:
     if bool(several) == bool(changes):
         table.refuse(f"value '{name}' has either changes or parts")
     hot = table.table("hot")
-    lengths = () if hot is None else _lengths(hot)
+    lengths = None if hot is None else _lengths(hot)
     table.end()
     parts = tuple(map(part, several)) if several else (Part(("*",), (), changes),)
     return Value(name, because, parts, lengths)
 
 
-LENGTHS = {"from": "start_s", "until": "end_s", "duration": "duration_s"}
-
-
-def _lengths(table: TomlTable) -> tuple[tuple[str, float], ...]:
-    numbers = {field: table.number(key) for key, field in LENGTHS.items()}
+def _lengths(table: TomlTable) -> Lengths:
+    lengths = Lengths(*(table.number(key) for key in ("from", "until", "duration")))
     table.end()
-    return tuple((field, number) for field, number in numbers.items() if number is not None)
+    return lengths
 
 
 def _printed(table: TomlTable) -> Printed:

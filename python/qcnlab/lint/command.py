@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from qcnlab.lint.findings import Finding, Rule, Site
+    from qcnlab.lint.told import Location, ToldFinding, ToldMargin, Verdict
 
 SHOWN = 3
 
@@ -38,8 +39,8 @@ def lint(
         drawable(out)
     report = check(files)
     if out is not None:
-        from qcnlab.figures.lint import lint_figure
         from qcnlab.figures.plots import save
+        from qcnlab.lint.figure import lint_figure
 
         save(lint_figure(report), out)
     if as_json:
@@ -50,7 +51,7 @@ def lint(
         raise typer.Exit(1)
 
 
-def check(files: Sequence[str]) -> dict[str, Any]:
+def check(files: Sequence[str]) -> Verdict:
     """Apply all rules to the configurations of a fabric.
 
     Parameters
@@ -79,14 +80,18 @@ def check(files: Sequence[str]) -> dict[str, Any]:
     from qcnlab.lint.rules import RULES
 
     site = Site(read(files, Report()))
-    located: dict[tuple[Any, ...], dict[str, Any]] = {}
+    located: dict[tuple[str | None, ...], ToldFinding] = {}
     for rule in RULES:
         for finding in rule.check(site):
             key = (rule.name, finding.severity, finding.device, finding.message, finding.formula)
             told = located.setdefault(key, _told(rule, finding))
             if finding.port and finding.port not in told["ports"]:
                 told["ports"].append(finding.port)
-            at = {"file": str(finding.at.path), "line": finding.at.line, "value": finding.at.text}
+            at: Location = {
+                "file": str(finding.at.path),
+                "line": finding.at.line,
+                "value": finding.at.text,
+            }
             if at not in told["at"]:
                 told["at"].append(at)
     findings = sorted(
@@ -112,7 +117,7 @@ def check(files: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _told(rule: Rule, finding: Finding) -> dict[str, Any]:
+def _told(rule: Rule, finding: Finding) -> ToldFinding:
     return {
         "rule": rule.name,
         "severity": finding.severity,
@@ -125,11 +130,11 @@ def _told(rule: Rule, finding: Finding) -> dict[str, Any]:
     }
 
 
-def _margins(site: Site) -> list[dict[str, Any]]:
+def _margins(site: Site) -> list[ToldMargin]:
     """Return margins, those with the same numbers together."""
     from qcnlab.lint.margins import margins
 
-    together: dict[tuple[Any, ...], dict[str, Any]] = {}
+    together: dict[tuple[object, ...], ToldMargin] = {}
     for margin in margins(site):
         key = (margin.shared, margin.alpha, margin.classes, margin.wred.k_min, margin.wred.k_max)
         told = together.setdefault(
@@ -151,7 +156,7 @@ def _margins(site: Site) -> list[dict[str, Any]]:
     return list(together.values())
 
 
-def _lines(report: dict[str, Any]) -> list[str]:
+def _lines(report: Verdict) -> list[str]:
     out = []
     for told in report["findings"]:
         ports = f" {_some(told['ports'])}" if told["ports"] else ""
@@ -192,7 +197,7 @@ def _lines(report: dict[str, Any]) -> list[str]:
     return out
 
 
-def _line(at: dict[str, Any]) -> str:
+def _line(at: Location) -> str:
     return f"{at['file']}:{at['line']}"
 
 

@@ -6,7 +6,7 @@ import json
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from qcnlab.live.running import Finding
+    from qcnlab.runs.live_account import Paced, Timing
 
 app = typer.Typer(
     help="Run scenarios on real frames, on Linux.\n\n"
@@ -219,7 +220,7 @@ def compare(
     print(f"\n{folder.final}")
 
 
-def limiter_text(limiter: dict[str, Any]) -> str:
+def limiter_text(limiter: Paced) -> str:
     """Return who paced and how evenly, in words."""
     spacing = limiter["spacing"]
     if spacing is None:
@@ -232,7 +233,7 @@ def limiter_text(limiter: dict[str, Any]) -> str:
     )
 
 
-def timing_text(timing: dict[str, Any]) -> str:
+def timing_text(timing: Timing) -> str:
     """Return what a run measured of itself, in words, and what to do where that is INVALID."""
     late = timing["lateness"]
     words = f"timing: {timing['label'] or 'valid'}; scheduling {timing['scheduling']}; "

@@ -5,14 +5,14 @@ from __future__ import annotations
 import statistics
 import textwrap
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import polars
 from matplotlib.figure import Figure
 
 from qcnlab import api
 from qcnlab.figures.notebook import ShownFigure
-from qcnlab.figures.plots import TITLE, envelope, one, source_style, style
+from qcnlab.figures.plots import TITLE, LineStyle, envelope, one, source_style, style
 from qcnlab.live.running import INVALID, SCALE, run, slowed
 from qcnlab.metrics import MetricValues, having
 from qcnlab.printing import text
@@ -25,6 +25,21 @@ if TYPE_CHECKING:
 
 MOST_POINTS = 400
 """Points of a line of the figure: of more the least and the most of each pixel are drawn."""
+
+
+class SimulatedAndLive(TypedDict):
+    """A metric simulated and live: medians, least and most; `ratio` is live by simulated."""
+
+    metric: str
+    unit: str
+    simulated: float | None
+    simulated_min: float | None
+    simulated_max: float | None
+    live: float | None
+    live_min: float | None
+    live_max: float | None
+    live_values: list[float | None]
+    ratio: float | None
 
 
 @dataclass(frozen=True)
@@ -55,9 +70,9 @@ class Comparison:
         """The live runs whose numbers count: those with valid timing, or all where none has it."""
         return [run for run in self.live if _is_valid(run)] or self.live
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[SimulatedAndLive]:
         """Return a row for each metric: medians and spreads of both, and their ratio."""
-        rows = []
+        rows: list[SimulatedAndLive] = []
         for name in having("live"):
             simulated = self.simulated.summary.metrics[name]
             values = [run.summary.metrics[name].median for run in self.used]
@@ -110,7 +125,7 @@ class Comparison:
         with style():
             figure = ShownFigure(figsize=(7.2, 6.2), layout="constrained")
             axes = figure.subplots(3, 1, sharex=True)
-            thin = {"linewidth": 0.8, "alpha": 0.8}
+            thin: LineStyle = {"lw": 0.8, "alpha": 0.8}
             count = len(self.used)
             for number, result in enumerate(self.used):
                 label = f"live, {text.counted(count, 'run')}" if number == 0 else None
@@ -118,7 +133,7 @@ class Comparison:
             shown = min(count, self.simulated.summary.replications)
             for number in range(shown):
                 label = f"simulated, {text.counted(shown, 'run')}" if number == 0 else None
-                line = {**source_style(0), **thin, "label": label}
+                line: LineStyle = {**source_style(0), **thin, "label": label}
                 self._draw(axes, self.simulated, number, line)
             for plane, words in zip(
                 axes, ("bottleneck, Mb/s", "queue, KB", "mean current rate, Mb/s"), strict=True
@@ -133,7 +148,7 @@ class Comparison:
             figure.suptitle(textwrap.fill(title, TITLE), x=0.01, ha="left")
         return figure
 
-    def _draw(self, axes: Any, result: Result, replication: int, line: dict[str, Any]) -> None:
+    def _draw(self, axes: Any, result: Result, replication: int, line: LineStyle) -> None:
         throughput = one(result.throughput.to_polars(), replication)
         _plot(axes[0], _by_time(throughput, "rate_bps", total=True), self.scale, 1e-6, line)
         queues = one(result.queues.to_polars(), replication)
@@ -150,9 +165,7 @@ def _by_time(frame: polars.DataFrame, column: str, *, total: bool) -> polars.Dat
     return grouped.agg(values.alias("value")).sort("time_s")
 
 
-def _plot(
-    axes: Axes, frame: polars.DataFrame, scale: int, unit: float, line: dict[str, Any]
-) -> None:
+def _plot(axes: Axes, frame: polars.DataFrame, scale: int, unit: float, line: LineStyle) -> None:
     time_ms = frame["time_s"].to_numpy() * 1e3 / scale
     axes.plot(*envelope(time_ms, frame["value"].to_numpy() * unit, MOST_POINTS), **line)
 

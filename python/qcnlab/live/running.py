@@ -17,6 +17,8 @@ from qcnlab.values import MOST_SEED, within
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from qcnlab.runs.live_account import Account
+
 Traffic = Literal["own", "iperf3", "none"]
 """Who makes the traffic of a live run."""
 Limiter = Literal["adapter", "htb"]
@@ -174,7 +176,7 @@ def run(
             progress=bar,
         )
     wall_s = time.perf_counter() - started
-    live = json.loads(account)
+    live: Account = json.loads(account)
     label = "" if live["timing"]["valid"] else f"{INVALID}: "
     paced = ", paced by HTB" if limiter == "htb" else ""
     title = outcome.scenario.title or outcome.scenario.name

@@ -7,8 +7,8 @@ import json
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypedDict
 
 from qcnlab import _core
 from qcnlab.live.running import SCALE, Traffic
@@ -23,6 +23,54 @@ HOME_AND_CLEAR = "\x1b[H\x1b[J"
 """What a terminal takes to begin anew at its top."""
 
 
+class SeenPort(TypedDict):
+    """What a port of a switch holds, and what it did since the look before."""
+
+    port: str
+    queue_bytes: int
+    service_rate_bps: int
+    sent_bps: float
+    dropped: int
+    signals: int
+
+
+class SeenLimiter(TypedDict):
+    """What a rate limiter of a host holds, and the signals that it heard since the look before."""
+
+    limiter: str
+    current_rate_bps: int
+    waiting_bytes: int
+    signals: int
+
+
+class _Port(TypedDict):
+    """A port as the core shows it, with what it counted since the start."""
+
+    port: str
+    queue_bytes: int
+    sent_bytes: int
+    dropped_frames: int
+    service_rate_bps: int
+    signals_sent: int
+
+
+class _Limiter(TypedDict):
+    """A rate limiter as the core shows it, with what it counted since the start."""
+
+    limiter: str
+    current_rate_bps: int
+    waiting_bytes: int
+    signals_heard: int
+
+
+class _View(TypedDict):
+    """What the core shows of a network at one instant."""
+
+    time_s: float
+    ports: list[_Port]
+    limiters: list[_Limiter]
+
+
 @dataclass(frozen=True)
 class Seen:
     """What a network shows at one instant.
@@ -35,16 +83,17 @@ class Seen:
         The name of the switches' namespace.
     time_s : float
         Since the start, s.
-    ports, limiters : list of dict
-        For each port of a switch and each rate limiter of a host its name, what it holds (octets,
-        bit/s), and since the look before `sent_bps`, `dropped` frames, `signals`.
+    ports : list of SeenPort
+        For each port of a switch.
+    limiters : list of SeenLimiter
+        For each rate limiter of a host.
     """
 
     hosts: dict[str, str]
     switches: str
     time_s: float
-    ports: list[dict[str, Any]]
-    limiters: list[dict[str, Any]]
+    ports: list[SeenPort]
+    limiters: list[SeenLimiter]
 
 
 @dataclass
@@ -53,23 +102,21 @@ class _Differences:
 
     tell: Callable[[Seen], object]
     next: float = 0.0
-    before: dict[str, Any] = field(default_factory=dict)
+    before: _View | None = None
 
     def __call__(self, shown: str, hosts: list[tuple[str, str]], switches: str) -> None:
         """Look, unless it is too soon."""
         if time.monotonic() < self.next:
             return
         self.next = time.monotonic() + EVERY_S
-        now = json.loads(shown)
+        now: _View = json.loads(shown)
         self.tell(_seen(now, self.before or now, dict(hosts), switches))
         self.before = now
 
 
-def _seen(
-    now: dict[str, Any], before: dict[str, Any], hosts: dict[str, str], switches: str
-) -> Seen:
+def _seen(now: _View, before: _View, hosts: dict[str, str], switches: str) -> Seen:
     seconds = max(now["time_s"] - before["time_s"], 1e-9)
-    ports = [
+    ports: list[SeenPort] = [
         {
             "port": port["port"],
             "queue_bytes": port["queue_bytes"],
@@ -80,7 +127,7 @@ def _seen(
         }
         for port, old in zip(now["ports"], before["ports"], strict=True)
     ]
-    limiters = [
+    limiters: list[SeenLimiter] = [
         {
             "limiter": limiter["limiter"],
             "current_rate_bps": limiter["current_rate_bps"],

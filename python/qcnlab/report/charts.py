@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 import polars as pl
@@ -15,7 +15,7 @@ from qcnlab.report.traces import Traces, counts, merged, nice, packed, thinned
 from qcnlab.runs.facts import Facts, facts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from qcnlab.results.result import Result
 
@@ -28,6 +28,14 @@ LOST = "frames that the network dropped"
 REFUSED = "frames that found the queue of their source full and were never sent"
 
 
+class SeriesStyle(TypedDict, total=False):
+    """How the script draws a series: numbers of its colour and dashes, and its width."""
+
+    color: int
+    dash: int
+    width: float
+
+
 @dataclass
 class Sheet:
     """The curves of a report, as its script reads them, with the places that they are put into."""
@@ -35,14 +43,14 @@ class Sheet:
     end_s: float
     points: int
     """Points of a series at most."""
-    charts: list[dict[str, Any]] = field(default_factory=list)
-    trees: list[dict[str, Any]] = field(default_factory=list)
+    charts: list[dict[str, object]] = field(default_factory=list)
+    trees: list[dict[str, object]] = field(default_factory=list)
 
     def as_json(self) -> dict[str, object]:
         """Return what the script reads."""
         return {"end": self.end_s, "charts": self.charts, "trees": self.trees}
 
-    def add(self, title: str, note: str, spec: dict[str, Any]) -> str:
+    def add(self, title: str, note: str, spec: dict[str, object]) -> str:
         """Keep a figure; return the HTML of its place."""
         spec["id"] = f"chart{len(self.charts)}"
         self.charts.append(spec)
@@ -60,7 +68,7 @@ class Sheet:
         traces: Traces,
         scale: float,
         *,
-        styles: dict[str, dict[str, Any]] | None = None,
+        styles: Mapping[str, SeriesStyle] | None = None,
         bands: Sequence[tuple[float, float]] = (),
         levels: Sequence[tuple[float, str]] = (),
         least_top: float = 0.0,
@@ -76,7 +84,7 @@ class Sheet:
         how = f"{traces.samples:,} samples" if not steps else ""
         if traces.bin_s and not steps:
             how += f"; drawn are the least and the most of each {text.duration(traces.bin_s, 3)}"
-        spec: dict[str, Any] = {
+        spec: dict[str, object] = {
             "kind": "lines",
             "unit": unit,
             "short": unit[unit.rfind("(") + 1 : -1] if unit.endswith(")") else "",
@@ -201,7 +209,7 @@ def rates(sheet: Sheet, result: Result) -> str:
         return ""
     sources = sorted(frame["source"].unique(), key=natural)
     pieces = []
-    styles: dict[str, dict[str, Any]] = {}
+    styles: dict[str, SeriesStyle] = {}
     if len(sources) <= MOST_LINES // 2:
         for index, source in enumerate(sources):
             part = frame.filter(pl.col("source") == source)
@@ -288,7 +296,9 @@ def events(sheet: Sheet, labels: Sequence[str], results: Sequence[Result]) -> st
         if len(most) > len(shown):
             note += f"; the {len(shown)} with most of {len(most)}"
         unit = f"{'frames' if weight else 'messages'} in {text.duration(own)}"
-        styles = {label: {"color": number % COLORS} for number, label in enumerate(labels)}
+        styles: dict[str, SeriesStyle] = {
+            label: {"color": number % COLORS} for number, label in enumerate(labels)
+        }
         parts.append(
             sheet.lines(
                 title, note, unit, traces, 1.0, bands=bands(known), steps=True, styles=styles

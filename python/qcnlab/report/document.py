@@ -374,11 +374,12 @@ def _origin(results: Sequence[Result], sources: Sequence[str], command: str) -> 
     rows = [("this page", command)]
     for source, result in zip(sources, results, strict=True):
         meta = result.meta
+        took = "" if meta["wall_s"] is None else f"; {meta['wall_s']:.2f} s wall"
         rows += [
             (source, shlex.join(meta["command"])),
             ("hash", result.summary.hash),
             ("seed", f"{meta['seed']}, {text.counted(meta['replications'], 'replication')}"),
-            ("made", f"{meta['date']}, {page.versions(meta)}; {meta['wall_s']:.2f} s wall"),
+            ("made", f"{meta['date']}, {page.versions(meta)}{took}"),
         ]
     settled = "".join(
         f"<details><summary>config.toml of {escape(source)}: every key</summary>"

@@ -7,14 +7,16 @@ import tempfile
 from html import escape
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qcnlab import catalogue
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from matplotlib.figure import Figure
+
+    from qcnlab.runs.meta import Meta
 
 HERE = Path(__file__).parent
 UPLOT = "1.6.32"
@@ -100,7 +102,7 @@ def definitions(names: Iterable[str]) -> str:
     return "\n".join(parts)
 
 
-def versions(meta: Mapping[str, Any]) -> str:
+def versions(meta: Meta) -> str:
     """Return the versions behind a run in a line."""
     return ", ".join(f"{name} {version}" for name, version in meta["versions"].items())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -180,7 +180,7 @@ def counts(frame: pl.DataFrame, by: str, bin_s: float, end_s: float, weight: str
         Times are starts of bins, and the end.
     """
     bins = max(int(np.ceil(end_s / bin_s - 1e-9)), 1)
-    values: dict[str, Any] = {}
+    values: dict[str, Array] = {}
     for (each,), part in frame.group_by(by, maintain_order=True):
         at = np.clip((part["time_s"].to_numpy() / bin_s).astype(int), 0, bins - 1)
         added = np.bincount(at, part[weight].to_numpy() if weight else None, bins).astype(float)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from qcnlab import _core, catalogue
 from qcnlab.errors import AnalysisError, FolderError
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
+    from qcnlab.records import JsonObject
     from qcnlab.results.result import Result
     from qcnlab.runs.intervals import Interval
 
@@ -36,6 +37,47 @@ KEPT = "comparison.json"
 """The file that lists the runs that a comparison kept."""
 MOST_KEYS = 8
 """So many keys that differ name a run at most."""
+
+
+class _Interval(TypedDict, total=False):
+    """The interval of a median, and of its difference from the first run; there with a level."""
+
+    low: float | None
+    high: float | None
+    difference: float | None
+    difference_low: float | None
+    difference_high: float | None
+
+
+class ComparedMetric(_Interval):
+    """A metric of one run of several: median, least and largest over its replications.
+
+    `without` counts replications that have no value, and `at_least` says that the value is a lower
+    bound, because `unfinished` of the `started` flows did not finish.
+    """
+
+    run: str
+    metric: str
+    unit: str
+    median: float | None
+    min: float | None
+    max: float | None
+    replications: int
+    without: int
+    at_least: bool
+    started: int
+    unfinished: int
+    deadlocked: int
+
+
+class ComparisonSummary(TypedDict):
+    """Runs beside each other: what differs between them by key, and their metrics."""
+
+    runs: list[str]
+    scenarios: list[str]
+    differences: dict[str, list[str | None]]
+    definitions: list[str]
+    metrics: list[ComparedMetric]
 
 
 class Comparison:
@@ -129,7 +171,7 @@ class Comparison:
             one, base, next(each for each in levels if each is not None)
         )
 
-    def records(self) -> list[dict[str, Any]]:
+    def records(self) -> list[ComparedMetric]:
         """Return a row for each run and metric, with all replications' median, least and largest.
 
         Returns
@@ -141,7 +183,7 @@ class Comparison:
             `low` and `high` and, where there are pairs, the `difference` from the first run with
             `difference_low` and `difference_high`.
         """
-        rows = []
+        rows: list[ComparedMetric] = []
         for run, (label, result) in enumerate(zip(self.labels, self.results, strict=True)):
             metrics = result.summary.metrics
             for name in self.metrics:
@@ -165,7 +207,7 @@ class Comparison:
                 )
         return rows
 
-    def _interval_record(self, run: int, name: str) -> dict[str, float | None]:
+    def _interval_record(self, run: int, name: str) -> _Interval:
         if self.level is None:
             return {}
         values = self.results[run].summary.metrics[name].values
@@ -359,7 +401,7 @@ class Comparison:
         records = self.records()
         return markup.csv(list(records[0]), [list(record.values()) for record in records])
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> ComparisonSummary:
         """Return all of it as JSON holds it.
 
         Returns
@@ -574,7 +616,7 @@ def kept(folder: Path) -> list[tuple[str, str]]:
     return runs
 
 
-def flat(tree: dict[str, Any]) -> dict[str, str]:
+def flat(tree: JsonObject) -> dict[str, str]:
     """Return the values of nested tables as text, by their dotted keys."""
     values: dict[str, str] = {}
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qcnlab.errors import AnalysisError
 from qcnlab.printing import text
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
+    from qcnlab.records import JsonObject
     from qcnlab.runs.recorded import Recorded
 
 BY = {"size": "size", "entry": "traffic entry", "all": "flows"}
@@ -52,6 +53,10 @@ PERCENTILES = (50, 95, 99)
 SHARE = "5%"
 """The field's groups: 5 % of the flows each, in order of size."""
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
+
+
+Value = str | int | float | bool | None
+"""A cell of a group's record."""
 
 
 class Completions:
@@ -174,7 +179,7 @@ class Completions:
 
         return pl.DataFrame(self.records())
 
-    def records(self) -> list[dict[str, Any]]:
+    def records(self) -> list[dict[str, Value]]:
         """Return what `to_polars` returns as dictionaries.
 
         Returns
@@ -391,8 +396,8 @@ def _group(label: str, part: pl.DataFrame, rule: str) -> Group:
     )
 
 
-def _record(group: Group) -> dict[str, object]:
-    record: dict[str, Any] = {
+def _record(group: Group) -> dict[str, Value]:
+    record: dict[str, Value] = {
         "group": group.label,
         "smallest_bytes": group.smallest_bytes,
         "largest_bytes": group.largest_bytes,
@@ -477,7 +482,7 @@ def _entries(result: Recorded) -> list[str]:
     return [f"traffic.{number} ({_offered(entry)})" for number, entry in enumerate(entries)]
 
 
-def _offered(entry: dict[str, Any]) -> str:
+def _offered(entry: JsonObject) -> str:
     """Return what an entry offers and what carries it; of an older run, its one word for both."""
     arrivals: str = entry.get("arrivals") or entry["kind"]
     transport = entry.get("transport", "none")

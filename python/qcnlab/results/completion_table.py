@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 from qcnlab.errors import AnalysisError
 from qcnlab.printing import markup, text
@@ -70,6 +70,31 @@ class Row:
     """Those in which a flow of the group started."""
     percentiles: dict[str, dict[float, Percentile]]
     """By `VALUES` and `PERCENTS`; empty where no flow of the group started."""
+
+
+class CompletionRecord(TypedDict):
+    """A percentile of a group's slowdowns or completion times in one run.
+
+    `value` is ``slowdown`` or ``fct``; `low` and `high` bound the median over replications, and
+    `difference` is from the first run. `None` where there is no such number.
+    """
+
+    group: str
+    run: str
+    flows: int
+    finished: int
+    never_started: int
+    replications: int
+    value: str
+    unit: str
+    percentile: float
+    median: float | None
+    at_least: bool | None
+    low: float | None
+    high: float | None
+    difference: float | None
+    difference_low: float | None
+    difference_high: float | None
 
 
 class CompletionTable:
@@ -162,7 +187,7 @@ class CompletionTable:
         one, base = ([None if each is None else each.value for each in values] for values in pair)
         return intervals.difference_interval(one, base)
 
-    def records(self) -> list[dict[str, Any]]:
+    def records(self) -> list[CompletionRecord]:
         """Return a row for each group, run, value and percentile.
 
         Returns
@@ -173,7 +198,7 @@ class CompletionTable:
             `at_least`, `low`, `high` (`None` where it is open), `difference` from the first run
             with `difference_low` and `difference_high`.
         """
-        records = []
+        records: list[CompletionRecord] = []
         for row in self.rows:
             for of, unit in (("slowdown", ""), ("fct", "s")):
                 for percent in PERCENTS:

@@ -11,15 +11,27 @@ from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from qcnlab import _core
 from qcnlab.runs.facts import facts
 from qcnlab.runs.network import Network
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import polars as pl
 
+    from qcnlab.runs.explained import (
+        Crossing,
+        CutSender,
+        Explanation,
+        FirstEvent,
+        FirstPause,
+        Root,
+        SlowFlow,
+        StoppedFlow,
+    )
     from qcnlab.runs.recorded import Recorded
 
 MOST_PAUSES = 200_000
@@ -82,7 +94,7 @@ class Stops:
         return before + min(time, self.ends[index]) - self.starts[index]
 
 
-def explanation(result: Recorded, replication: int = 0, flows: int = 5) -> dict[str, Any]:
+def explanation(result: Recorded, replication: int = 0, flows: int = 5) -> Explanation:
     """Return what happened in a replication of a run.
 
     Parameters
@@ -127,7 +139,7 @@ def explanation(result: Recorded, replication: int = 0, flows: int = 5) -> dict[
         left_out.append(f"{len(pauses) - MOST_PAUSES} later pauses of {len(pauses)}")
         pauses = pauses.head(MOST_PAUSES)
     stops = _stops(pauses)
-    known = run.table("flows")
+    known = run.table("flows").with_columns(pl.col("source").cast(pl.String))
     roots, of_port = _roots(pauses, stops)
     stopped = _stopped(run, known, stops, of_port)
     drops = run.table("drops").sort("time_s")
@@ -155,7 +167,7 @@ def explanation(result: Recorded, replication: int = 0, flows: int = 5) -> dict[
         "cut": cut[:flows],
         "cut_flows": len(cut),
         "signals": len(signals),
-        "slow": _slow(run, known.with_columns(pl.col("source").cast(pl.String)), stops, flows),
+        "slow": _slow(run, known, stops, flows),
         "left_out": left_out,
     }
 
@@ -199,7 +211,7 @@ class _Run:
         source = self.ends_of(flow)[0]
         return f"{source}->{self.neighbors[source][0]}" if self.neighbors.get(source) else None
 
-    def crosses(self, flow: str, port: str) -> str:
+    def crosses(self, flow: str, port: str) -> Crossing:
         """Return whether a flow goes through a port: `yes`, `no`, or `maybe`."""
         source, sink = self.ends_of(flow)
         if sink is None:
@@ -250,6 +262,24 @@ class _Run:
 Key = tuple[str, int | None]
 
 
+class _Flow(NamedTuple):
+    """What the table of flows says of one, by its columns."""
+
+    source: str
+    priority: int
+    size_bytes: int | None
+    start_s: float
+    finished_s: float | None
+    standalone_s: float | None
+    slowdown: float | None
+    delivered_bytes: int | None
+    retransmitted_frames: int | None
+
+
+def _rows(flows: pl.DataFrame) -> Iterator[_Flow]:
+    return map(_Flow._make, flows.select(_Flow._fields).iter_rows())
+
+
 def _stops(pauses: pl.DataFrame) -> dict[Key, Stops]:
     stops: dict[Key, Stops] = defaultdict(Stops)
     columns = pauses.select("port", "priority", "time_s", "until_s", "because")
@@ -275,7 +305,7 @@ def _root(
 
 def _roots(
     pauses: pl.DataFrame, stops: dict[Key, Stops]
-) -> tuple[list[dict[str, Any]], dict[Key, dict[str, float]]]:
+) -> tuple[list[Root], dict[Key, dict[str, float]]]:
     """Return the roots, and for each stopped port how long each root stopped it."""
     links: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     of_port: dict[Key, dict[str, float]] = defaultdict(lambda: defaultdict(float))
@@ -286,7 +316,7 @@ def _roots(
             links[root][port] += end - start
             of_port[port, priority][root] += end - start
             first[root] = min(start, first.get(root, start))
-    roots: list[dict[str, Any]] = [
+    roots: list[Root] = [
         {
             "port": root,
             "first_s": first[root],
@@ -302,9 +332,9 @@ def _roots(
 
 def _stopped(
     run: _Run, flows: pl.DataFrame, stops: dict[Key, Stops], of_port: dict[Key, dict[str, float]]
-) -> list[dict[str, Any]]:
-    out = []
-    for row in flows.iter_rows(named=True):
+) -> list[StoppedFlow]:
+    out: list[StoppedFlow] = []
+    for row in _rows(flows):
         paused, keys = _paused(run, row, stops)
         if paused <= 0:
             continue
@@ -316,36 +346,36 @@ def _stopped(
         lasted = _lasted(run, row)
         out.append(
             {
-                "flow": row["source"],
-                "priority": row["priority"],
+                "flow": row.source,
+                "priority": row.priority,
                 "paused_s": paused,
                 "share": paused / lasted if lasted else None,
                 "root": root,
-                "crosses": run.crosses(row["source"], root),
+                "crosses": run.crosses(row.source, root),
             }
         )
     out.sort(key=lambda each: (-each["paused_s"], each["flow"]))
     return out
 
 
-def _lasted(run: _Run, row: dict[str, Any]) -> float:
-    end = row["finished_s"] if row["finished_s"] is not None else run.end_s
-    return float(max(end - row["start_s"], 0.0))
+def _lasted(run: _Run, row: _Flow) -> float:
+    end = row.finished_s if row.finished_s is not None else run.end_s
+    return float(max(end - row.start_s, 0.0))
 
 
-def _paused(run: _Run, row: dict[str, Any], stops: dict[Key, Stops]) -> tuple[float, list[Key]]:
+def _paused(run: _Run, row: _Flow, stops: dict[Key, Stops]) -> tuple[float, list[Key]]:
     """Return for how long a flow's own link was stopped in its class while it lasted."""
-    port = run.own_port(row["source"])
+    port = run.own_port(row.source)
     if port is None:
         return 0.0, []
-    keys: list[Key] = [key for key in ((port, row["priority"]), (port, None)) if key in stops]
-    start = row["start_s"]
+    keys: list[Key] = [key for key in ((port, row.priority), (port, None)) if key in stops]
+    start = row.start_s
     end = start + _lasted(run, row)
     # A link is stopped by classes or as a whole, never both.
     return sum(stops[key].within(start, end) for key in keys), keys
 
 
-def _cut(run: _Run, signals: pl.DataFrame) -> list[dict[str, Any]]:
+def _cut(run: _Run, signals: pl.DataFrame) -> list[CutSender]:
     """Return the senders whose sampled rate fell, those first that it kept back most."""
     import polars as pl
 
@@ -363,12 +393,11 @@ def _cut(run: _Run, signals: pl.DataFrame) -> list[dict[str, Any]]:
         .sort(["mean_rate_bps", "source"])
     )
     counts = signals.group_by("source").agg(pl.len().alias("signals"))
-    return cut.join(counts, on="source", how="left", maintain_order="left").to_dicts()
+    counted = cut.join(counts, on="source", how="left", maintain_order="left")
+    return cast("list[CutSender]", counted.to_dicts())
 
 
-def _slow(
-    run: _Run, flows: pl.DataFrame, stops: dict[Key, Stops], most: int
-) -> list[dict[str, Any]]:
+def _slow(run: _Run, flows: pl.DataFrame, stops: dict[Key, Stops], most: int) -> list[SlowFlow]:
     """Return the slowest flows: of those with a size unfinished ones first, then by slowdown."""
     import polars as pl
 
@@ -382,39 +411,34 @@ def _slow(
         part = pl.col("delivered_bytes") / (pl.col("max_min_bps") * (run.end_s - pl.col("start_s")))
         ordered = started.with_columns(part.alias("part")).sort(["part", "source"])
     rates = run.table("rates").sort("time_s").partition_by("source", as_dict=True)
-    return [
-        _parts(run, row, stops, rates.get((row["source"],)))
-        for row in ordered.head(most).iter_rows(named=True)
-    ]
+    return [_parts(run, row, stops, rates.get((row.source,))) for row in _rows(ordered.head(most))]
 
 
-def _parts(
-    run: _Run, row: dict[str, Any], stops: dict[Key, Stops], rates: pl.DataFrame | None
-) -> dict[str, Any]:
+def _parts(run: _Run, row: _Flow, stops: dict[Key, Stops], rates: pl.DataFrame | None) -> SlowFlow:
     lasted = _lasted(run, row)
-    port = run.own_port(row["source"])
+    port = run.own_port(row.source)
     line = run.rates.get(port or "", run.line_bps)
     paused, keys = _paused(run, row, stops)
-    finished = row["finished_s"] is not None
-    sending = row["standalone_s"] if finished else None
+    finished = row.finished_s is not None
+    sending = row.standalone_s if finished else None
     if sending is None:
-        sending = min((row["delivered_bytes"] or 0) * BITS / line, lasted)
-    start = row["start_s"]
+        sending = min((row.delivered_bytes or 0) * BITS / line, lasted)
+    start = row.start_s
     limited = _limited(rates, line, start, start + lasted, [stops[key] for key in keys])
     rest = lasted - sending - paused - (limited or 0.0)
     return {
-        "flow": row["source"],
-        "priority": row["priority"],
-        "size_bytes": row["size_bytes"],
-        "finished": finished if row["size_bytes"] is not None else None,
+        "flow": row.source,
+        "priority": row.priority,
+        "size_bytes": row.size_bytes,
+        "finished": finished if row.size_bytes is not None else None,
         "lasted_s": lasted,
-        "slowdown": row["slowdown"],
+        "slowdown": row.slowdown,
         "sending_s": sending,
         "paused_s": paused,
         "limited_s": limited,
         "rest_s": max(rest, 0.0),
         "over_s": max(-rest, 0.0),
-        "retransmitted_frames": row["retransmitted_frames"],
+        "retransmitted_frames": row.retransmitted_frames,
     }
 
 
@@ -440,14 +464,14 @@ def _limited(
     return total
 
 
-def _first(table: pl.DataFrame) -> dict[str, Any] | None:
+def _first(table: pl.DataFrame) -> FirstEvent | None:
     if not len(table):
         return None
     row = table.row(0, named=True)
     return {"time_s": row["time_s"], "port": row["port"], "source": row["source"]}
 
 
-def _first_pause(pauses: pl.DataFrame) -> dict[str, Any] | None:
+def _first_pause(pauses: pl.DataFrame) -> FirstPause | None:
     if not len(pauses):
         return None
     row = pauses.row(0, named=True)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from qcnlab.printing import text
+
+if TYPE_CHECKING:
+    from qcnlab.runs.explained import Explanation, SlowFlow
 
 CROSSES = {
     "yes": "through it",
@@ -35,7 +38,7 @@ class Table:
     notes: list[str]
 
 
-def lines(told: dict[str, Any]) -> list[str]:
+def lines(told: Explanation) -> list[str]:
     """Return an explanation as lines of text.
 
     Parameters
@@ -51,7 +54,7 @@ def lines(told: dict[str, Any]) -> list[str]:
     return out
 
 
-def tables(told: dict[str, Any]) -> list[Table]:
+def tables(told: Explanation) -> list[Table]:
     """Return the tables of an explanation, those without rows left out.
 
     Parameters
@@ -126,7 +129,7 @@ NOTES = (
 )
 
 
-def sentences(told: dict[str, Any]) -> list[str]:
+def sentences(told: Explanation) -> list[str]:
     """Return what happened in sentences, one for each thing.
 
     Parameters
@@ -195,7 +198,7 @@ def sentences(told: dict[str, Any]) -> list[str]:
     return out
 
 
-def _slow_row(each: dict[str, Any]) -> list[str]:
+def _slow_row(each: SlowFlow) -> list[str]:
     finished = "" if each["finished"] in (True, None) else ">= "
     return [
         each["flow"],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qcnlab import catalogue
 from qcnlab.catalogue import changes
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from qcnlab.metrics import MetricValues
+    from qcnlab.records import JsonObject
     from qcnlab.runs.recorded import Recorded
 
 MOST_CHANGED = 8
@@ -92,7 +93,7 @@ def head(result: Recorded) -> str:
     return "\n".join([*lines, *ended(result)])
 
 
-def changed_words(name: str, tree: dict[str, Any], but: Collection[str] = ()) -> str:
+def changed_words(name: str, tree: JsonObject, but: Collection[str] = ()) -> str:
     """Return in what a scenario differs from the shipped one of its name, in a line.
 
     Keys in `but`, which vary, are left out. Empty where nothing differs.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from qcnlab import _core
 from qcnlab.errors import AnalysisError, FolderError
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from qcnlab.results.collectives import Collectives
     from qcnlab.results.completion import Completions
     from qcnlab.results.steps import Steps
+    from qcnlab.runs.meta import Meta
     from qcnlab.runs.summary import Summary
 
 
@@ -314,7 +315,7 @@ class Result(Recorded):
 def _unpickled(
     config: str,
     summary: Summary,
-    meta: dict[str, Any],
+    meta: Meta,
     tables: dict[str, Table],
     managed: str | None,
 ) -> Result:
@@ -382,7 +383,8 @@ def open_run(folder: str | Path) -> Result:
             raise FolderError(f"'{path}' was written by another version of qcnlab")
         tree = read_config(config)
         tables = disk_reader(path, units, meta.get("command"))
-        result = Result(config, summary, meta, tables, managed_reader(path), lambda: tree)
+        made = cast("Meta", meta)
+        result = Result(config, summary, made, tables, managed_reader(path), lambda: tree)
         facts(result)
         return result
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from qcnlab.errors import AnalysisError
 from qcnlab.printing import text
+from qcnlab.runs.training_steps import MARK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from qcnlab.runs.recorded import Recorded
+    from qcnlab.runs.training_steps import StepLine, StepRecord, StepSummary, Task, TaskRecord
 
-MARK = "# step: "
 PS = 1e12
 Interval = tuple[int, int]
 """When a task begins and ends at a rank, ps."""
@@ -78,7 +79,7 @@ class Steps:
         self.name = result.name
         entry, listed = _listed(result)
         told = next(line for line in listed.splitlines() if line.startswith(MARK))
-        self._known: dict[str, Any] = json.loads(told.removeprefix(MARK))
+        self._known: StepLine = json.loads(told.removeprefix(MARK))
         self._rows = list(csv.DictReader(
             line for line in listed.splitlines() if line.strip() and line[0] != "#"
         ))  # fmt: skip
@@ -90,11 +91,11 @@ class Steps:
         return list(self._known["hosts"])
 
     @property
-    def tasks(self) -> list[dict[str, Any]]:
+    def tasks(self) -> list[Task]:
         """The tasks of a step."""
         return list(self._known["tasks"])
 
-    def records(self) -> list[dict[str, Any]]:
+    def records(self) -> list[StepRecord]:
         """Return what is known of each step in each replication.
 
         Returns
@@ -113,7 +114,7 @@ class Steps:
             for step in range(self._known["steps"])
         ]
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> StepSummary:
         """Return all of it as JSON holds it."""
         return {"scenario": self.name, "hosts": self.hosts, "steps": self.records()}
 
@@ -146,7 +147,9 @@ class Steps:
             nodes = [Node(*each) for each in known["nodes"][rank]]
             return Program(nodes, known["order"][rank], known["senders"][rank])
         tasks, waits = known["tasks"], known["waits"]
-        sends, last = (known[key][rank if len(known[key]) > 1 else 0] for key in ("sends", "last"))
+        sends, last = (
+            each[rank if len(each) > 1 else 0] for each in (known["sends"], known["last"])
+        )
         nodes = [
             Node(at, tasks[at % len(tasks)].get("compute_ps", 0), sends[at], last[at], befores)
             for at, befores in enumerate(waits)
@@ -189,12 +192,12 @@ class Steps:
                     out[node.task][rank] = intervals[position]
         return Timeline(replication, out)
 
-    def _record(self, line: Timeline, step: int) -> dict[str, Any]:
+    def _record(self, line: Timeline, step: int) -> StepRecord:
         tasks, count = self.tasks, len(self.tasks)
         own = line.tasks[step * count : (step + 1) * count]
         ranks = range(len(self.hosts))
         before = [_end(line.tasks[: step * count], rank) for rank in ranks]
-        out: dict[str, Any] = {
+        out: StepRecord = {
             "replication": line.replication,
             "step": step,
             "ranks": len(self.hosts),
@@ -230,21 +233,28 @@ class Steps:
             "exposed_mean_s": sum(exposed) / len(exposed) / PS,
         }
 
-    def _told(self, record: dict[str, Any]) -> str:
+    def _told(self, record: StepRecord) -> str:
         count = self._known["steps"]
         of = f", step {record['step']} of {count}" if count > 1 else ""
         head = f"{self.name}{of}, replication {record['replication']}: {record['ranks']} ranks"
-        if record["iteration_s"] is None:
-            lines = [f"{head}: did not end"]
-        else:
-            part = 100 * record["exposed_s"] / (record["exposed_s"] + record["computing_s"])
-            host = self.hosts[record["last_rank"]]
+        computing, exposed = record["computing_s"], record["exposed_s"]
+        iteration, mean = record["iteration_s"], record["exposed_mean_s"]
+        last = record["last_rank"]
+        lines = [f"{head}: did not end"]
+        if not (
+            iteration is None
+            or mean is None
+            or computing is None
+            or exposed is None
+            or last is None
+        ):
+            part = 100 * exposed / (exposed + computing)
             lines = [
-                f"{head}: iteration time {text.duration(record['iteration_s'])}",
-                f"last is rank {record['last_rank']} on {host}: it computes for "
-                f"{text.duration(record['computing_s'])}, and {text.duration(record['exposed_s'])} "
+                f"{head}: iteration time {text.duration(iteration)}",
+                f"last is rank {last} on {self.hosts[last]}: it computes for "
+                f"{text.duration(computing)}, and {text.duration(exposed)} "
                 f"({part:.1f} %) are exposed communication; in the mean of all ranks "
-                f"{text.duration(round(record['exposed_mean_s'], 12))}",
+                f"{text.duration(round(mean, 12))}",
             ]
         tasks = record["tasks"]
         shown = [
@@ -362,25 +372,31 @@ def _of(entry: int) -> Any:
     return pl.col("traffic") == entry
 
 
-def _task(task: dict[str, Any], row: dict[int, Interval | None]) -> dict[str, Any]:
+def _task(task: Task, row: dict[int, Interval | None]) -> TaskRecord:
     known = [each for each in row.values() if each is not None]
     whole = len(known) == len(row)
     if "compute_ps" in task:
         what = f"compute {text.duration(task['compute_ps'] / PS)}"
-        told: dict[str, Any] = {"compute_s": task["compute_ps"] / PS}
+    elif "what" not in task:
+        what = f"{task['collective']} of {text.size(task['octets'])}, {task['ranks']} ranks"
     else:
         what = task["collective"]
-        if "what" not in task:
-            what += f" of {text.size(task['octets'])}, {task['ranks']} ranks"
-        keys = ("collective", "octets", "ranks", "stride", "algorithm")
-        told = {key: task.get(key) for key in keys} | {"exposed_s": None}
-    return {
+    out: TaskRecord = {
         "name": task["name"],
         "what": task.get("what", what),
         "began_s": min(each[0] for each in known) / PS if known else None,
         "ended_s": max(each[1] for each in known) / PS if whole else None,
         "longest_s": max(b - a for a, b in known) / PS if whole else None,
-        **told,
+    }
+    if "compute_ps" in task:
+        return out | {"compute_s": task["compute_ps"] / PS}
+    return out | {
+        "collective": task.get("collective"),
+        "octets": task.get("octets"),
+        "ranks": task.get("ranks"),
+        "stride": task.get("stride"),
+        "algorithm": task.get("algorithm"),
+        "exposed_s": None,
     }
 
 

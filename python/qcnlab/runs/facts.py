@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qcnlab import _core
 from qcnlab.runs import endings
@@ -11,6 +11,7 @@ from qcnlab.runs import endings
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from qcnlab.records import JsonObject
     from qcnlab.runs.recorded import Recorded
 
 
@@ -50,7 +51,6 @@ def facts(result: Recorded) -> Facts:
     """Read the facts from a result's resolved scenario and summary."""
     tree = result.tree
     bottleneck = result.summary.bottleneck
-    pause = tree.get("pause") or []
     set_point = tree["scheme"].get("cp", {}).get("set_point")
     return Facts(
         duration_s=max(end.end_s for end in result.summary.ends),
@@ -63,7 +63,7 @@ def facts(result: Recorded) -> Facts:
         throughput_bin_s=base(tree["record"]["throughput_bin"]),
         recovery_hold_s=base(tree["record"].get("recovery_hold", "10 ms")),
         drains=bool(tree.get("drain", False)),
-        stopped_by=_stopped_by(pause if isinstance(pause, list) else [pause]),
+        stopped_by=_stopped_by(tables_of(tree, "pause")),
     )
 
 
@@ -71,6 +71,25 @@ def ended(result: Recorded) -> list[str]:
     """Say in words when replications ended, where that is not simply their duration."""
     known = facts(result)
     return endings.lines(result.summary, drains=known.drains, stopped_by=known.stopped_by)
+
+
+def tables_of(tree: JsonObject, name: str) -> list[JsonObject]:
+    """Return the tables of a name, of which a scenario has none, one or several.
+
+    Parameters
+    ----------
+    tree : dict
+        A scenario as values.
+    name : str
+        Such as ``pause``.
+
+    Examples
+    --------
+    >>> tables_of({"pause": {"kind": "link"}}, "pause"), tables_of({}, "pause")
+    ([{'kind': 'link'}], [])
+    """
+    known = tree.get(name) or []
+    return list(known) if isinstance(known, list) else [known]
 
 
 def base(text: str) -> float:
@@ -108,5 +127,5 @@ def _stopped_by(pauses: Sequence[Mapping[str, str]]) -> str:
     return kinds.pop() if len(kinds) == 1 else "PFC or PAUSE"
 
 
-def _hotspot(entry: dict[str, Any]) -> Hotspot:
+def _hotspot(entry: JsonObject) -> Hotspot:
     return Hotspot(base(entry["from"]), base(entry["until"]), base(entry["rate"]))

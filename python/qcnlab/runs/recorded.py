@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import tomllib
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qcnlab.runs.tables import NAMES, Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from qcnlab.records import JsonObject
+    from qcnlab.runs.meta import Meta
     from qcnlab.runs.summary import Summary
 
 
@@ -24,10 +26,10 @@ class Recorded:
         self,
         config: str,
         summary: Summary,
-        meta: dict[str, Any],
+        meta: Meta,
         read: Callable[[str], Table],
         managed: Callable[[], str | None] = lambda: None,
-        tree: Callable[[], dict[str, Any]] | None = None,
+        tree: Callable[[], JsonObject] | None = None,
     ) -> None:
         self._config = config
         self._summary = summary
@@ -48,7 +50,7 @@ class Recorded:
         return self._config
 
     @cached_property
-    def tree(self) -> dict[str, Any]:
+    def tree(self) -> JsonObject:
         """The resolved scenario as values: the core's own, or `config` of a folder, parsed once."""
         return self._tree() if self._tree else tomllib.loads(self._config)
 
@@ -65,7 +67,7 @@ class Recorded:
         return self._summary
 
     @property
-    def meta(self) -> dict[str, Any]:
+    def meta(self) -> Meta:
         """Versions, seed, hash, units of every column, wall and CPU seconds, as in `meta.json`."""
         return self._meta
 

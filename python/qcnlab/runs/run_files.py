@@ -10,7 +10,7 @@ import shlex
 import sys
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qcnlab import _core
 from qcnlab.errors import FolderError
@@ -20,6 +20,8 @@ from qcnlab.runs.tables import NAMES, Table
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from qcnlab.records import JsonObject
+    from qcnlab.runs.meta import Meta
     from qcnlab.runs.summary import Summary
 
 FORMAT = 3
@@ -60,7 +62,7 @@ def check_files(path: Path) -> None:
     raise FolderError(message)
 
 
-def read_config(config: str) -> dict[str, Any]:
+def read_config(config: str) -> JsonObject:
     """Return the values of a resolved scenario; raise `ValueError` if it is none."""
     try:
         tree = tomllib.loads(config)
@@ -160,7 +162,7 @@ def _command() -> list[str]:
 
 def meta_of(
     summary: Summary, units: dict[str, dict[str, str]], wall_s: float, cpu_s: float
-) -> dict[str, object]:
+) -> Meta:
     """Return what `meta.json` holds of a run that this process made."""
     from importlib.metadata import version
 

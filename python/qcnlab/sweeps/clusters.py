@@ -163,7 +163,7 @@ def _call(work: Any, *arguments: Any) -> Any:
 def _ray(ray: Any, address: str | None, jobs: int | None) -> Iterator[Crew]:
     own = not ray.is_initialized()
     if own:
-        how: dict[str, Any] = {"address": f"ray://{address}"}
+        how: dict[str, str | int | bool] = {"address": f"ray://{address}"}
         if address is None:
             cpus = jobs or os.cpu_count() or 1
             how = {"address": "local", "num_cpus": cpus, "include_dashboard": False}

@@ -24,7 +24,7 @@ from qcnlab.sweeps.store import Store
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from qcnlab.sweeps.manifest import Manifest
+    from qcnlab.sweeps.known import Manifest
 
 
 MOST_LISTED = 100
@@ -83,7 +83,7 @@ class Told(NamedTuple):
     """What `qcnlab sweep` says."""
 
     words: str
-    summary: Callable[[], dict[str, Any]]
+    summary: Callable[[], dict[str, object]]
     """Return the same for JSON: of a large sweep it is larger than all else."""
     deadlock: bool
     """Whether a run ended in a deadlock."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import math
 import zlib
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from qcnlab.files.folders import parse_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from qcnlab.sweeps.runs import Run, Values
@@ -86,7 +86,7 @@ def read_run(line: bytes, points: int, replications: int, metrics: int) -> tuple
     return run, values
 
 
-def _sealed(record: dict[str, Any]) -> bytes:
+def _sealed(record: Mapping[str, object]) -> bytes:
     text = json.dumps(record, separators=(",", ":")).encode()
     return text[:-1] + b',"sum":"%08x"}\n' % zlib.crc32(text)
 

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from qcnlab.records import JsonObject
     from qcnlab.sweeps.grid import Grid
+    from qcnlab.sweeps.known import Manifest, Stated
 
 FORMAT, IN_PARTS = 1, 2
 """Versions of the folder's layout, kept in the manifest: one table, and a table in parts."""
 MOST_TOLD = 6
 """So many differences between sweeps are printed."""
-
-Manifest = dict[str, Any]
 
 
 def manifest(
@@ -41,12 +41,12 @@ def manifest(
     With a precision `replications` is the most that a point can get.
     """
     first = grid.scenario(0)
-    stated: Manifest = {}
+    stated: Stated = {}
     if isinstance(replications, Precision):
         stated = {"precision": to_manifest(replications)}
         replications = replications.most
     rows = rows_in_a_part(len(grid), replications, whole_points=bool(stated))
-    divided = {} if rows is None else {"rows_in_a_part": rows}
+    divided: Stated = {} if rows is None else {"rows_in_a_part": rows}
     return {
         "format": FORMAT if rows is None else IN_PARTS,
         "qcnlab": _core.__version__,
@@ -68,7 +68,8 @@ def manifest(
 def name_of(known: Manifest) -> str:
     """Return a short name of its own for a sweep; every build of qcnlab returns the same."""
     keys = ("vary", "replications", "precision", "seed", "points")
-    own = {key: known[key] for key in keys if key in known}
+    whole: Mapping[str, object] = known
+    own = {key: whole[key] for key in keys if key in whole}
     return f"sweep-{known['scenario']}-{_digest(own)[:8]}"
 
 
@@ -85,7 +86,8 @@ def read_manifest(folder: Path) -> Manifest | None:
         return None
     if not _is_manifest(value) or value.pop("sum", None) != _digest(value):
         return None
-    return dict(value)
+    manifest: Manifest = value
+    return manifest
 
 
 def _is_manifest(value: Any) -> bool:
@@ -109,7 +111,7 @@ def _is_manifest(value: Any) -> bool:
     )
 
 
-def _is_precision(value: Manifest) -> bool:
+def _is_precision(value: Any) -> bool:
     """Return whether a manifest states no precision, or one that can be."""
     if "precision" not in value:
         return True
@@ -143,6 +145,7 @@ def _digest(value: object) -> str:
 def differences(there: Manifest, here: Manifest) -> list[str]:
     """Return the differences of two sweeps in words."""
     told = []
+    wholes: tuple[Mapping[str, object], ...] = (there, here)
     if there.get("scenario") != here["scenario"]:
         told.append(f"scenario: there {there.get('scenario')}, here {here['scenario']}")
     keys = dict.fromkeys([*there["vary"], *here["vary"]])
@@ -153,9 +156,9 @@ def differences(there: Manifest, here: Manifest) -> list[str]:
     if list(there["vary"]) != list(here["vary"]) and not told:
         told.append("the order of what varies")
     for key in ("replications", "precision", "seed", "qcnlab"):
-        old, new = (known.get(key, "none") for known in (there, here))
-        if old != new:
-            told.append(f"{key}: there {old}, here {new}")
+        was, now = (known.get(key, "none") for known in wholes)
+        if was != now:
+            told.append(f"{key}: there {was}, here {now}")
     old_keys, new_keys = (_flat(known) for known in (there, here))
     for key in dict.fromkeys([*old_keys, *new_keys]):
         old, new = old_keys.get(key, "nothing"), new_keys.get(key, "nothing")
@@ -167,6 +170,14 @@ def differences(there: Manifest, here: Manifest) -> list[str]:
         told.append("what the points resolve to")
     more = len(told) - MOST_TOLD
     return told if more <= 0 else [*told[:MOST_TOLD], f"and {more} more"]
+
+
+def first_tree(known: Manifest) -> JsonObject:
+    """Return the resolved scenario of the first point as values.
+
+    Raises `ValueError` if the manifest has none.
+    """
+    return tomllib.loads(str(known.get("first_point", "")))
 
 
 def _varied(vary: Mapping[str, list[Any]], key: str) -> str:
@@ -188,7 +199,7 @@ def _flat(known: Manifest) -> dict[str, str]:
             values[at] = word(value)
 
     with suppress(ValueError):
-        walk("", tomllib.loads(str(known.get("first_point", ""))))
+        walk("", first_tree(known))
     values.pop("seed", None)
     values.pop("replications", None)
     return values

@@ -9,17 +9,18 @@ of threads, on a cluster, and after a stop.
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from qcnlab.errors import scenario_error
 from qcnlab.printing import text
 from qcnlab.runs import intervals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from qcnlab.runs.intervals import Interval
+    from qcnlab.sweeps.known import Manifest, PrecisionEntry
 
 WRITTEN = re.compile(r"\s*(?P<number>\d+(?:\.\d+)?)\s*%\s*(?:of\s+(?P<of>median|mean))?\s*")
 LEAST, MOST = 10, 200
@@ -153,15 +154,22 @@ def read_precision(written: str, metric: str, least: int | None, most: int | Non
     return Precision(metric, share, least, most or max(MOST, least), of=of)
 
 
-def stated_precision(known: Mapping[str, Any]) -> Precision | None:
+def stated_precision(known: Manifest) -> Precision | None:
     """Return the precision that a manifest states, if it states one."""
     stated = known.get("precision")
     return Precision(**stated) if isinstance(stated, dict) else None
 
 
-def to_manifest(precision: Precision) -> dict[str, Any]:
+def to_manifest(precision: Precision) -> PrecisionEntry:
     """Return what `stated_precision` reads."""
-    return asdict(precision)
+    return {
+        "metric": precision.metric,
+        "share": precision.share,
+        "least": precision.least,
+        "most": precision.most,
+        "level": precision.level,
+        "of": precision.of,
+    }
 
 
 def told(precision: Precision, values: Sequence[float | None]) -> str:

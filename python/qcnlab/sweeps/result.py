@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from qcnlab.printing import text
 from qcnlab.runs import intervals
 from qcnlab.runs.tables import Table
 from qcnlab.sweeps.grid import label, position
-from qcnlab.sweeps.manifest import is_in_parts
+from qcnlab.sweeps.manifest import first_tree, is_in_parts
 from qcnlab.sweeps.precision import stated_precision, told
 
 if TYPE_CHECKING:
@@ -25,9 +24,10 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
+    from qcnlab.records import JsonObject
     from qcnlab.runs.intervals import Interval
     from qcnlab.sweeps.grid import Axis
-    from qcnlab.sweeps.manifest import Manifest
+    from qcnlab.sweeps.known import Manifest
     from qcnlab.sweeps.precision import Precision
     from qcnlab.sweeps.runs import Floats, Runs
 
@@ -98,9 +98,9 @@ class Sweep:
         return str(self._known["first_point"])
 
     @cached_property
-    def first_tree(self) -> dict[str, Any]:
+    def first_tree(self) -> JsonObject:
         """The resolved scenario of the first point as values."""
-        return tomllib.loads(self.first_point)
+        return first_tree(self._known)
 
     @property
     def command(self) -> str:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from qcnlab.sweeps.clusters import Crew
     from qcnlab.sweeps.grid import Grid
-    from qcnlab.sweeps.manifest import Manifest
+    from qcnlab.sweeps.known import Manifest
     from qcnlab.sweeps.runs import Run, Values
 
 AT_ONCE = 4096

@@ -7,20 +7,21 @@ them in parts of so many numbers. A part is in memory until its runs have ended,
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qcnlab import catalogue
 from qcnlab.sweeps.grid import Axis
 from qcnlab.sweeps.precision import stated_precision
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray
 
+    from qcnlab.sweeps.known import Manifest
     from qcnlab.sweeps.precision import Precision
 
     Numbers = NDArray[np.int64]
@@ -70,7 +71,7 @@ class Runs:
     `known` is the manifest of the sweep.
     """
 
-    def __init__(self, known: Mapping[str, Any]) -> None:
+    def __init__(self, known: Manifest) -> None:
         import numpy as np
 
         self._axes = tuple(Axis(key, tuple(values)) for key, values in known["vary"].items())

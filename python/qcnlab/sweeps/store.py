@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from io import FileIO
     from pathlib import Path
 
-    from qcnlab.sweeps.manifest import Manifest
+    from qcnlab.sweeps.known import Manifest
     from qcnlab.sweeps.runs import Run, Values
 
 PARTS = "metrics"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qcnlab.errors import MissingPackage, ScenarioError, scenario_error
 from qcnlab.printing import text
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from qcnlab.runs.intervals import Interval
+    from qcnlab.tuning.trial import Search
 
 
 MOST_DRAWN = 4
@@ -45,7 +46,7 @@ class Tuning:
 
     def __init__(
         self,
-        known: dict[str, Any],
+        known: Search,
         objectives: Sequence[Objective],
         constraints: Sequence[Constraint],
         trials: Sequence[Trial],

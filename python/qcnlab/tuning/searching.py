@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from qcnlab.api import Scenario
 from qcnlab.errors import FolderError, ScenarioError, scenario_error
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from qcnlab.sweeps.grid import Grid
     from qcnlab.tuning.goals import Runs
+    from qcnlab.tuning.trial import Search
 
 MOST_TRIALS = 1_000_000
 
@@ -153,7 +154,7 @@ def search(
     replications = reps or start.replications
     drawn_from = start.seed if seed is None else seed
     point = build(base, changes, conditions, seeded=True, single=True, progress=False)
-    known: dict[str, Any] = {
+    known: Search = {
         "build": core_digest()[:16],
         "name": base.name,
         "scenario": called,
@@ -179,7 +180,7 @@ def search(
         done = explore(sampler, judge, trials, kept, progress)
         tuned = Tuning(known, objectives, constraints, done)
         if len(objectives) == 1 and tuned.front and tuned.front[0].number:
-            other = {**known, "seed": (drawn_from + 1) % (MOST_SEED + 1)}
+            other: Search = {**known, "seed": (drawn_from + 1) % (MOST_SEED + 1)}
             judge = Judge(grid, objectives, constraints, other, jobs, on)
             tuned.again = {
                 trial.number: judge.trial(trial.number, trial.values)
@@ -300,7 +301,7 @@ class Judge:
         grid: Callable[[Mapping[str, str]], Grid],
         objectives: Sequence[Objective],
         constraints: Sequence[Constraint],
-        known: Mapping[str, Any],
+        known: Search,
         jobs: int | None,
         on: object,
         beside: Sequence[str] = (),
@@ -333,7 +334,7 @@ def judged(
     swept: Sweep,
     objectives: Sequence[Objective],
     constraints: Sequence[Constraint],
-    known: Mapping[str, Any],
+    known: Search,
     beside: Sequence[str] = (),
 ) -> Trial:
     """Return the trial whose runs are those of a sweep over the conditions."""

@@ -14,8 +14,10 @@ from qcnlab.sweeps.store import held
 from qcnlab.tuning.trial import Trial
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
+
+    from qcnlab.tuning.trial import Search
 
 TOLD = {
     "scenario": "scenario",
@@ -42,7 +44,7 @@ class Kept:
 
     @classmethod
     @contextmanager
-    def opened(cls, folder: Path, known: dict[str, Any]) -> Iterator[Kept]:
+    def opened(cls, folder: Path, known: Search) -> Iterator[Kept]:
         """Hold the folder, and yield what is kept in it.
 
         Raises `FolderError` if it holds another search or cannot be written.
@@ -74,7 +76,7 @@ class Kept:
             journal.write(line.encode() + b"\n")
 
 
-def _read(folder: Path, known: dict[str, Any]) -> list[Trial]:
+def _read(folder: Path, known: Search) -> list[Trial]:
     manifest, journal = folder / MANIFEST, folder / JOURNAL
     if not manifest.exists():
         if any(folder.iterdir()):
@@ -107,7 +109,7 @@ def _read(folder: Path, known: dict[str, Any]) -> list[Trial]:
     return trials
 
 
-def _differences(there: Any, here: dict[str, Any]) -> list[str]:
+def _differences(there: Any, here: Mapping[str, object]) -> list[str]:
     """Return the differences of two searches in words."""
     if not isinstance(there, dict):
         return ["there is no search"]

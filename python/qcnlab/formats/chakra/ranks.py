@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qcnlab.formats.chakra import trace
 from qcnlab.formats.chakra.system import members
@@ -19,6 +19,8 @@ from qcnlab.formats.schedules.operations import CALC, RECV, SEND, Rank
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
+
+    from qcnlab.formats.chakra.schema import Messages
 
 US = 10**6
 LONGEST_MICROS = 10**12
@@ -303,7 +305,7 @@ class _Reader:
 
 def read(
     paths: Sequence[Path],
-    classes: dict[str, Any],
+    classes: Messages,
     groups: dict[str, tuple[int, ...]],
     algorithms: dict[str, str],
     *,

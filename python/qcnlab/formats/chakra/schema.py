@@ -5,6 +5,7 @@ Only the fields that are read are described: the decoder passes over the others.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from qcnlab.errors import MissingPackage
@@ -48,8 +49,12 @@ FIELDS: dict[str, tuple[tuple[str, int, str, bool], ...]] = {
 """For each message its fields: name, number, type, and whether it is repeated."""
 
 
-def messages() -> dict[str, Any]:
-    """Return the classes of the messages of a trace, by their names in `FIELDS`.
+Messages = Mapping[str, Callable[[], Any]]
+"""What makes an empty message, by its name in `FIELDS`."""
+
+
+def messages() -> Messages:
+    """Return the classes of the messages of a trace.
 
     Raises
     ------

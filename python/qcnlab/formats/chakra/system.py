@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from qcnlab.formats.report import Report
+    from qcnlab.records import JsonObject
 
 LARGEST = 1 << 24
 """The most octets that such a file may have."""
@@ -43,7 +44,7 @@ def _json(path: Path) -> Any:
         raise FormatError(f"{path}, line {line}: no JSON: {error}".splitlines()[0]) from None
 
 
-def _object(path: Path) -> dict[str, Any]:
+def _object(path: Path) -> JsonObject:
     said = _json(path)
     if not isinstance(said, dict):
         raise FormatError(f"{path}: it is no object of JSON, {{..}}")
@@ -156,7 +157,7 @@ def network(path: Path, ranks: int, report: Report) -> tuple[str, str]:
     return f"{round(float(bandwidth) * 8 * 10**9)}b/s", f"{latency}ns"
 
 
-def _arrays(path: Path) -> dict[str, Any]:
+def _arrays(path: Path) -> dict[str, list[str]]:
     """Read lines such as ``bandwidth: [ 400.0 ]  # GB/s``."""
     try:
         if path.stat().st_size > LARGEST:
@@ -166,7 +167,7 @@ def _arrays(path: Path) -> dict[str, Any]:
         raise FormatError(f"cannot read '{path}': {error.strerror or error}") from error
     except UnicodeDecodeError:
         raise FormatError(f"{path}: it is not UTF-8: save it as UTF-8") from None
-    out: dict[str, Any] = {}
+    out: dict[str, list[str]] = {}
     for number, line in enumerate(text.splitlines(), 1):
         bare = line.strip()
         if not bare or bare.startswith("#"):

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from qcnlab.formats.chakra.schema import Messages
+
 LONGEST = 1 << 26
 """The most octets that a message may have."""
 MOST_NODES = 10_000_000
@@ -48,7 +50,7 @@ class Node(NamedTuple):
     name: bytes
 
 
-def read(path: Path, classes: dict[str, Any], *, control: bool = True) -> Iterator[Node]:
+def read(path: Path, classes: Messages, *, control: bool = True) -> Iterator[Node]:
     """Read the nodes of a trace, one by one.
 
     Parameters

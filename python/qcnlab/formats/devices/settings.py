@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qcnlab import api
 from qcnlab.formats.lines import FormatError
@@ -14,6 +14,8 @@ from qcnlab.runs.facts import base
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from qcnlab.records import JsonObject
 
 CLASSES = 8
 MS, PERCENT = 1000, 100
@@ -180,7 +182,7 @@ def _weights(site: Site, name: str) -> list[tuple[int, int]]:
     return [(int(queue), int(weight)) for queue, _, weight in parts]
 
 
-def _watermarks(pause: dict[str, Any]) -> Watermarks | None:
+def _watermarks(pause: JsonObject) -> Watermarks | None:
     keys = ("high", "low", "headroom")
     if pause.get("rule") != "watermarks" or any(pause.get(key) in (None, "none") for key in keys):
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qcnlab import _core
 from qcnlab.files.folders import NewFolder, is_folder
@@ -21,6 +21,7 @@ from qcnlab.printing.text import counted
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from qcnlab.records import JsonObject
     from qcnlab.results.result import Result
 
 PORT = 100
@@ -118,7 +119,7 @@ def _results(
     result: Result,
     replication: int,
     network: Nodes,
-    entries: list[dict[str, Any]],
+    entries: list[JsonObject],
     origin: int,
     path: Path,
     report: Report,
@@ -168,9 +169,7 @@ def _results(
     return rows
 
 
-def _listed(
-    entries: list[dict[str, Any]], network: Nodes, origin: int, report: Report
-) -> list[Flow]:
+def _listed(entries: list[JsonObject], network: Nodes, origin: int, report: Report) -> list[Flow]:
     """Return the flows that a scenario lists, in the order of their starts."""
     rows: list[Flow] = []
     for index, entry in enumerate(entries):
@@ -221,7 +220,7 @@ def _data(text: str) -> Iterable[str]:
     return (line for line in text.splitlines() if line.strip() and not line.startswith("#"))
 
 
-def _port(entry: dict[str, Any]) -> int:
+def _port(entry: JsonObject) -> int:
     """Return the destination port of an entry's flows: what its list was imported with, or 100."""
     port = port_of(str(entry.get("flows", "")))
     return PORT if port is None else port

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from qcnlab.records import JsonObject
     from qcnlab.runs.network import Link, Network
 
 GBPS, NS = 10**9, 1e-9
@@ -43,7 +44,7 @@ class _Level(NamedTuple):
     down: int
 
 
-def tree(network: Network, switches: Sequence[Mapping[str, Any]]) -> Tree:
+def tree(network: Network, switches: Sequence[JsonObject]) -> Tree:
     """Return the topology file of a network.
 
     Parameters
@@ -180,7 +181,7 @@ def _share(down: int, up: int, what: str) -> int:
     return down // up
 
 
-def _latency(tier: Sequence[str], switches: Sequence[Mapping[str, Any]]) -> int:
+def _latency(tier: Sequence[str], switches: Sequence[JsonObject]) -> int:
     """Return the latency of a tier's switches, ns."""
     values = set()
     for switch in tier:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from qcnlab.formats.schedules.collectives import Collective, Span, expand, span
 from qcnlab.formats.schedules.operations import CALC, SEND, Rank
@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from qcnlab.formats.schedules.messages import Schedule
-
-MARK = "# step: "
-"""Begins the line of a list that says what its messages belong to."""
+    from qcnlab.runs import training_steps
 
 
 class Group(NamedTuple):
@@ -196,7 +194,7 @@ def line_of(step: Step, built: Built, plan: Schedule, hosts: Sequence[str]) -> s
         task = built.owners[rank][at]
         sends[rank][task] += 1
         last[rank][task] += at in ends[rank]
-    tasks: list[dict[str, Any]] = [
+    tasks: list[training_steps.Task] = [
         {"name": task.name, "compute_ps": task.compute}
         if task.kind is None
         else {
@@ -206,7 +204,7 @@ def line_of(step: Step, built: Built, plan: Schedule, hosts: Sequence[str]) -> s
         for task in step.tasks
     ]  # fmt: skip
     same = all(each == sends[0] for each in sends) and all(each == last[0] for each in last)
-    told = {
+    told: training_steps.StepLine = {
         "steps": step.steps,
         "hosts": list(hosts),
         "tasks": tasks,
@@ -214,6 +212,17 @@ def line_of(step: Step, built: Built, plan: Schedule, hosts: Sequence[str]) -> s
         "sends": sends[:1] if same else sends,
         "last": last[:1] if same else last,
     }
+    return _line(told)
+
+
+def _stated(task: TracedTask) -> training_steps.Task:
+    known = {key: value for key, value in asdict(task).items() if value is not None}
+    return cast("training_steps.Task", known)
+
+
+def _line(told: training_steps.StepLine) -> str:
+    from qcnlab.runs.training_steps import MARK
+
     return f"{MARK}{json.dumps(told, separators=(',', ':'))}"
 
 
@@ -278,13 +287,10 @@ def traced_line(
     hosts : sequence of str
         The host of each rank.
     """
-    told = {
+    told: training_steps.StepLine = {
         "steps": 1,
         "hosts": list(hosts),
-        "tasks": [
-            {key: value for key, value in asdict(task).items() if value is not None}
-            for task in tasks
-        ],
+        "tasks": [_stated(task) for task in tasks],
         "nodes": [
             [[*each[:2], len(each.sends), *each[3:]] for each in own] for own in nodes
         ],
@@ -298,7 +304,7 @@ def traced_line(
             for own in nodes
         ],
     }  # fmt: skip
-    return f"{MARK}{json.dumps(told, separators=(',', ':'))}"
+    return _line(told)
 
 
 def _ends(rank: Rank) -> set[int]:

@@ -15,11 +15,13 @@ from qcnlab.formats.sonic.network import MBPS, NS_PER_METRE
 from qcnlab.formats.sonic.selecting import selects
 from qcnlab.formats.sonic.switches import LOSSLESS, MELLANOX
 from qcnlab.printing.text import counted
-from qcnlab.runs.facts import base
+from qcnlab.runs.facts import base, tables_of
 from qcnlab.runs.network import Network
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from qcnlab.records import JsonObject
 
 PROFILE, RED, DEVICE = "qcnlab_lossless", "QCNLAB", "DEVICE"
 FASTEST_FOUR = 100_000
@@ -45,7 +47,7 @@ class Site:
         The model of the switch that is exported.
     """
 
-    tree: dict[str, Any]
+    tree: JsonObject
     network: Network
     report: Report
     hwsku: str | None = None
@@ -67,12 +69,11 @@ class Site:
             self.links.setdefault(a, []).append((b, rate, cable))
             self.links.setdefault(b, []).append((a, rate, cable))
 
-    def tables(self, name: str) -> list[dict[str, Any]]:
+    def tables(self, name: str) -> list[JsonObject]:
         """Return the tables of a name, one or several."""
-        known = self.tree.get(name, [])
-        return known if isinstance(known, list) else [known]
+        return tables_of(self.tree, name)
 
-    def of(self, name: str, key: str, node: str) -> dict[str, Any] | None:
+    def of(self, name: str, key: str, node: str) -> JsonObject | None:
         """Return the first table of a name whose `key` selects a node or port."""
         for table in self.tables(name):
             if selects(table.get(key, "*"), node):
@@ -195,7 +196,7 @@ def rows_of(site: Site, name: str, hwsku: str | None) -> Tables:
 
 def _buffers(
     site: Site, name: str, ports: list[tuple[str, str]], classes: list[int],
-    pause: dict[str, Any] | None, tables: Tables,
+    pause: JsonObject | None, tables: Tables,
 ) -> None:  # fmt: skip
     buffer = site.of("shared_buffer", "only", name)
     if buffer is None:
@@ -324,7 +325,7 @@ def _weights(site: Site, name: str, ports: list[tuple[str, str]], tables: Tables
     site.report.mapped.append((f"{name}: weights {table['weights']}", "SCHEDULER, DWRR"))
 
 
-def classes_of(table: dict[str, Any]) -> list[int]:
+def classes_of(table: JsonObject) -> list[int]:
     """Return the classes of a table, all eight where it names none.
 
     Parameters
@@ -339,7 +340,7 @@ def classes_of(table: dict[str, Any]) -> list[int]:
     return sorted(out)
 
 
-def _octets(table: dict[str, Any], key: str) -> int:
+def _octets(table: JsonObject, key: str) -> int:
     return int(base(table[key])) if key in table else 0
 
 

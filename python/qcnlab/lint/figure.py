@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 from qcnlab.figures.notebook import ShownFigure
 from qcnlab.figures.plots import DASHES, FAINT, INK, SOURCES, TITLE, style
@@ -13,15 +13,22 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from qcnlab.lint.told import ToldFinding, ToldMargin, Verdict
+
 KB = 1000.0
 SHOWN = 3
 CURVES = 4
 """Margins that are drawn, those with the least room first."""
 LEAST_PORTS, MOST_PORTS = 8, 16
+LEVELS: tuple[tuple[Literal["k_min_bytes", "k_max_bytes"], str], ...] = (
+    ("k_min_bytes", "-"),
+    ("k_max_bytes", ":"),
+)
+"""Thresholds that are drawn, each with its dashes."""
 MARKS = {"error": ("X", SOURCES[1]), "warning": ("o", SOURCES[5])}
 
 
-def lint_figure(told: dict[str, Any]) -> Figure:
+def lint_figure(told: Verdict) -> Figure:
     """Draw findings by device and rule, and from how many congested ports PFC comes before ECN.
 
     Parameters
@@ -53,7 +60,7 @@ def lint_figure(told: dict[str, Any]) -> Figure:
     return figure
 
 
-def _findings(axes: Axes, findings: list[dict[str, Any]], rules: list[str]) -> None:
+def _findings(axes: Axes, findings: list[ToldFinding], rules: list[str]) -> None:
     devices = sorted({each["device"] for each in findings})
     if not findings:
         axes.set_axis_off()
@@ -77,7 +84,7 @@ def _findings(axes: Axes, findings: list[dict[str, Any]], rules: list[str]) -> N
     axes.legend(loc="best")
 
 
-def _margins(axes: Axes, margins: list[dict[str, Any]]) -> None:
+def _margins(axes: Axes, margins: list[ToldMargin]) -> None:
     if not margins:
         axes.set_axis_off()
         axes.text(
@@ -96,7 +103,7 @@ def _margins(axes: Axes, margins: list[dict[str, Any]]) -> None:
             ports, points, color=color, ls=DASHES[number % len(DASHES)], marker="o", ms=3,
             label=f"{_some(each['devices'])} (alpha {text.number(each['alpha'])})",
         )  # fmt: skip
-    for key, ls in (("k_min_bytes", "-"), ("k_max_bytes", ":")):
+    for key, ls in LEVELS:
         for octets in sorted({each[key] for each in first}):
             axes.axhline(octets / KB, color=FAINT, lw=0.9, ls=ls)
             words = "Kmin" if key == "k_min_bytes" else "Kmax"

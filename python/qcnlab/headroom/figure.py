@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qcnlab.figures.notebook import ShownFigure
 from qcnlab.figures.plots import FAINT, INK, SOURCES, TITLE, style
@@ -14,13 +14,15 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
+    from qcnlab.headroom.told import Column, Told
+
 HATCHES = ("", "/////", ".....", "\\\\\\\\\\", "xxxxx")
 KB = 1000.0
 WIDE = 0.055
 """A term of at least this share of the longest sum has its number inside."""
 
 
-def headroom_figure(told: dict[str, Any], words: Mapping[str, str]) -> Figure:
+def headroom_figure(told: Told, words: Mapping[str, str]) -> Figure:
     """Draw each sum as a bar of its terms, and what a run with so much headroom lost.
 
     Parameters
@@ -36,7 +38,7 @@ def headroom_figure(told: dict[str, Any], words: Mapping[str, str]) -> Figure:
         It belongs to no window; `figure.savefig(path)` writes it.
     """
     columns = told["sums"]
-    names = [key for key in words if any(_of(column).get(key) for column in columns)]
+    names = [key for key in words if any(_terms(column).get(key) for column in columns)]
     most = max(column["xoff_bytes"] for column in columns)
     lost = [told["laboratory"]["lost_frames"]["with_headroom"]]
     lost = [each["lost_frames"] for each in told["laboratory"]["others"]] + lost
@@ -45,7 +47,7 @@ def headroom_figure(told: dict[str, Any], words: Mapping[str, str]) -> Figure:
         axes = figure.add_subplot()
         left = [0.0] * len(columns)
         for number, name in enumerate(names):
-            widths = [_of(column).get(name) or 0.0 for column in columns]
+            widths = [_terms(column).get(name) or 0.0 for column in columns]
             color = SOURCES[number % len(SOURCES)]
             axes.barh(
                 range(len(columns)), [each / KB for each in widths], 0.6,
@@ -84,11 +86,11 @@ def headroom_figure(told: dict[str, Any], words: Mapping[str, str]) -> Figure:
     return figure
 
 
-def _of(column: dict[str, Any]) -> dict[str, float]:
+def _terms(column: Column) -> dict[str, float]:
     return {term["name"]: term["bytes"] for term in column["terms"]}
 
 
-def _setting(told: dict[str, Any]) -> str:
+def _setting(told: Told) -> str:
     platform = told["platform"]
     cells = f", cells of {platform['cell_bytes']} B ({platform['name']})" if platform else ""
     return (
