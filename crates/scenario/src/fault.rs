@@ -577,9 +577,21 @@ pub enum Fault {
         /// What stands there.
         instead: String,
     },
+    /// Waits are told apart where nothing waits.
+    #[error("record.waits is about collective operations, and no [[traffic]] has arrivals = \"collective\"")]
+    WaitsOfNothing,
+    /// Waits are told apart where nothing follows segments.
+    #[error("record.waits follows packets of transport roce, and traffic.{traffic} has transport tcp")]
+    WaitsOfConnections {
+        /// The entry.
+        traffic: usize,
+    },
     /// Hosts by a stride that is not there.
     #[error("placement stride needs the number of hosts from one rank to the next")]
     NoStride,
+    /// Hosts by a file that is not there.
+    #[error("placement file needs a rankfile with the host of each rank")]
+    NoRankfile,
     /// Incast to several.
     #[error("incast goes to one host, and 'to' matches {receivers}")]
     OneReceiver {
@@ -722,6 +734,8 @@ impl Fault {
             Fault::TooManyFlows { .. } => "make from or to match fewer hosts, or use spread = \"paired\"".to_owned(),
             Fault::Collective(error) => error.hint(),
             Fault::NotOfCollective { key, owner, .. } => format!("leave {key} out, or use {owner}"),
+            Fault::WaitsOfNothing | Fault::WaitsOfConnections { .. } => "leave waits out".to_owned(),
+            Fault::NoRankfile => "add rankfile = \"ranks.csv\", a CSV file with the columns rank and host".to_owned(),
             Fault::NoStride => "add stride = 8, with eight hosts to a server".to_owned(),
             Fault::NotSpread => "use arrivals = \"constant\", \"poisson\" or \"on_off\", or another spread".to_owned(),
             Fault::NoLinks => "add [[link]] with from = \"host{1..4}\" and to = \"switch\"".to_owned(),

@@ -10,6 +10,7 @@ mod collective;
 pub mod files;
 mod ideal;
 mod list;
+mod rankfile;
 pub mod replay;
 mod sheet;
 mod sizes;
@@ -21,6 +22,7 @@ pub use arrivals::{Arrival, ArrivalsError, Incast, MOST_FLOWS, Poisson, permutat
 pub use collective::{Algorithm, Collective, CollectiveError, CollectiveMessage, MessageId, Operation, RankId};
 pub use ideal::{Alone, Hop, ideal_completion};
 pub use list::{ListedFlow, read_flows, starting_before};
+pub use rankfile::read_rankfile;
 pub use sheet::{CellFault, SheetColumn, SheetError};
 pub use sizes::{NAMED, NamedSizes, Sizes, SizesError};
 pub use sizes_file::read_sizes;

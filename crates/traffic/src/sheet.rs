@@ -193,9 +193,46 @@ pub enum CellFault {
         /// How many can be.
         most: usize,
     },
+    /// No number of a rank.
+    #[error("'{text}' is no rank: write a whole number, from 0 on")]
+    NoRank {
+        /// The cell.
+        text: String,
+    },
+    /// A rank that is there twice.
+    #[error("rank {rank} is on '{host}' already: keep one line")]
+    TwinRank {
+        /// The rank.
+        rank: u32,
+        /// Where it is.
+        host: String,
+    },
+    /// A host with two ranks.
+    #[error("'{name}' has rank {rank} already: give each rank a host of its own")]
+    TwinHost {
+        /// The host.
+        name: String,
+        /// Its rank.
+        rank: u32,
+    },
+    /// Ranks with one left out.
+    #[error("rank {missing} is missing: {} counted from 0", counted_ranks(*ranks))]
+    MissingRank {
+        /// The first that is left out.
+        missing: u32,
+        /// How many there are.
+        ranks: usize,
+    },
     /// A table of flow sizes that is none.
     #[error("{0}")]
     Sizes(SizesError),
+}
+
+fn counted_ranks(ranks: usize) -> String {
+    match ranks {
+        1 => "one line is rank 0,".to_owned(),
+        _ => format!("{ranks} lines are ranks 0 to {},", ranks - 1),
+    }
 }
 
 fn hint(nearest: &Option<String>) -> String {

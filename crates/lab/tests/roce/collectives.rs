@@ -159,6 +159,11 @@ fn ranks_are_on_the_hosts_that_are_asked_for() {
     assert_eq!(ways("placement = \"stride\"\nstride = 2"), line([1, 3, 5, 2, 4, 6]));
     assert_eq!(ways("placement = \"stride\"\nstride = 4"), line([1, 5, 2, 6, 3, 4]));
     assert_eq!(ways("ranks = \"host6, host2, host{3..5}, host1\""), line([6, 2, 3, 4, 5, 1]));
+    let file = |rows: &str| format!("placement = \"file\"\nrankfile = \"rank,host\\n{rows}\"");
+    assert_eq!(
+        ways(&file("4,host1\\n0,host6\\n1,host2\\n2,host3\\n3,host5\\n")),
+        ["6->host2", "2->host3", "3->host5", "5->host1"].map(|ends| format!("host{ends}"))
+    );
     let random =
         operation(6, "operation = \"broadcast\"\nalgorithm = \"ring\"\nsize = \"1 KB\"\nplacement = \"random\"");
     let drawn = |seed| names(&outcome(&random, 3, seed));
@@ -230,6 +235,36 @@ fn operations_that_cannot_be_are_refused_with_what_to_do() {
             "leave stride out",
         ),
         ("operation = \"moe\"\nsize = \"1 KB\"\nplacement = \"stride\"", "from one rank to the next", "add stride = 8"),
+        (
+            "operation = \"all_reduce\"\nsize = \"1 KB\"\nplacement = \"file\"",
+            "needs a rankfile with the host of each rank",
+            "add rankfile = ",
+        ),
+        (
+            "operation = \"all_reduce\"\nsize = \"1 KB\"\nrankfile = \"rank,host\\n0,host1\\n\"",
+            "'rankfile' goes with placement = \"file\", and another placement stands here",
+            "leave rankfile out",
+        ),
+        (
+            "operation = \"all_reduce\"\nsize = \"1 KB\"\nplacement = \"file\"\nranks = \"host1\"\nrankfile = \"rank,host\\n0,host1\\n\"",
+            "'ranks' goes with another placement, and placement = \"file\" stands here",
+            "leave ranks out",
+        ),
+        (
+            "operation = \"all_reduce\"\nsize = \"1 KB\"\nplacement = \"file\"\nrankfile = \"rank,host\\n0,host1\\n2,host2\\n\"",
+            "traffic.0.rankfile, line 3, column 1 (rank): rank 1 is missing",
+            "",
+        ),
+        (
+            "operation = \"all_reduce\"\nsize = \"1 KB\"\nplacement = \"file\"\nrankfile = \"rank,host\\n0,host1\\n\"",
+            "takes two ranks or more",
+            "",
+        ),
+        (
+            "operation = \"all_reduce\"\nsize = \"1 KB\"\nplacement = \"file\"\nrankfile = \"no-such-ranks.csv\"",
+            "no-such-ranks.csv",
+            "",
+        ),
         (
             "operation = \"all_reduce\"\nsize = \"1 KB\"\nrounds = 100000",
             "6000000 messages, and a run may have 1000000",

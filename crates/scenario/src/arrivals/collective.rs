@@ -8,8 +8,12 @@ use crate::located::LocatedFault;
 use qcnlab_network::topology::NodeId;
 use qcnlab_schemes::params::{Fallback, Range};
 use qcnlab_schemes::{Dice, Purpose, choice, params};
-use qcnlab_traffic::{Algorithm, Collective, CollectiveError, CollectiveMessage, Operation};
+use qcnlab_traffic::{Algorithm, Collective, CollectiveError, CollectiveMessage, Operation, read_rankfile};
 use qcnlab_units::{Bytes, Id, Span};
+use std::collections::BTreeMap;
+
+/// The hosts that take part unless a scenario names others.
+const EVERY_HOST: &str = "host*";
 
 choice! {
     /// Which rank of a collective operation is on which host.
@@ -21,6 +25,8 @@ choice! {
         /// Every stride-th host first, then their next neighbours, and so on: with as many hosts (rails) to a server as the
         /// stride, the first rail of all servers, then the second.
         Stride = "stride",
+        /// As `rankfile` says.
+        File = "file",
     }
 }
 
@@ -37,11 +43,13 @@ params! {
         /// a micro-batch.
         size: Bytes, "", Range::POSITIVE;
         /// Hosts of the ranks: a pattern, or names with commas between them in the order of the ranks.
-        ranks: String, "", Range::ANY, Fallback::Text("host*");
-        /// Which rank is on which of these hosts.
+        ranks: String, "", Range::ANY, Fallback::Text(EVERY_HOST);
+        /// Which rank is on which of these hosts; of placement file on which hosts at all.
         placement: Placement, "", Range::ANY, Fallback::Text("linear");
         /// Of placement stride: hosts from one rank to the next.
         stride: Option<u32>, "", Range::between(1.0, 1e6);
+        /// Of placement file: a CSV file with the columns rank and host, as many lines as ranks; or such text itself.
+        rankfile: Option<String>, "", Range::ANY;
         /// Shares of the buffer with messages of their own, at once: several queue pairs between two ranks.
         channels: u32, "", Range::between(1.0, 1e6), Fallback::Text("1");
         /// Messages that each one is cut into. A chunk leaves when the one before is acknowledged, and is passed on when
@@ -86,7 +94,10 @@ impl Arriving for CollectiveOperation {
 
     /// The messages among the hosts that `ranks` names, in its order.
     fn pairs(&self, entry: &TrafficEntry<'_>) -> Result<Vec<HostPair>, LocatedFault> {
-        let mut hosts = named_hosts(entry.network, &self.ranks, entry.number, "ranks")?;
+        let mut hosts = match &self.rankfile {
+            Some(text) => listed_hosts(entry, text)?,
+            None => named_hosts(entry.network, &self.ranks, entry.number, "ranks")?,
+        };
         let at = |fault, keys: &[&str]| {
             let keys: Vec<String> = keys.iter().map(|key| entry.key(key)).collect();
             LocatedFault::new(fault, &keys)
@@ -102,8 +113,15 @@ impl Arriving for CollectiveOperation {
         if self.stride.is_some() && self.placement != Placement::Stride {
             return Err(other("stride", "placement = \"stride\"", "another placement"));
         }
+        if self.rankfile.is_some() && self.placement != Placement::File {
+            return Err(other("rankfile", "placement = \"file\"", "another placement"));
+        }
+        if self.rankfile.is_some() && self.ranks != EVERY_HOST {
+            return Err(other("ranks", "another placement", "placement = \"file\""));
+        }
         match (self.placement, self.stride) {
-            (Placement::Linear, _) => {}
+            (Placement::File, _) if self.rankfile.is_none() => return Err(at(Fault::NoRankfile, &["placement"])),
+            (Placement::Linear | Placement::File, _) => {}
             (Placement::Random, _) => {
                 let name = format!("placement of traffic{}", entry.number + 1);
                 shuffle(&mut hosts, &mut Dice::new(entry.draw.seed, entry.draw.replication, &name, Purpose::Traffic));
@@ -151,6 +169,21 @@ impl Arriving for CollectiveOperation {
     fn ends(&self) -> bool {
         true
     }
+
+    fn sheet(&mut self) -> Option<(&'static str, &mut String)> {
+        self.rankfile.as_mut().map(|text| ("rankfile", text))
+    }
+}
+
+/// The hosts of the ranks that a file lists, in the order of the ranks.
+fn listed_hosts(entry: &TrafficEntry<'_>, text: &str) -> Result<Vec<NodeId>, LocatedFault> {
+    let key = entry.key("rankfile");
+    let by_name: BTreeMap<&str, NodeId> =
+        entry.network.hosts().map(|host| (&*entry.network.nodes[host].name, host)).collect();
+    let names: Vec<&str> = entry.network.hosts().map(|host| &*entry.network.nodes[host].name).collect();
+    let listed = read_rankfile(text.as_bytes(), entry.file.unwrap_or(&key), &names);
+    let listed = listed.map_err(|error| LocatedFault::new(Fault::Sheet(error), &[&key]))?;
+    Ok(listed.iter().map(|name| by_name[&**name]).collect())
 }
 
 /// Fisher and Yates: each order is as likely as any other.
