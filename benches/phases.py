@@ -59,7 +59,7 @@ PHASES = {
     "signals": r"sim/src/engine/(signalling|ideal_feedback)\.rs",
     "schemes": r"crates/schemes/",
     "records": (
-        r"sim/src/(recorder|trace|audit|departure|engine/(accounts|recording|periodic|finish|ending|capturing)"
+        r"sim/src/(recorder|trace|audit|departure|course|engine/(accounts|recording|periodic|finish|ending|capturing|following)"
         r"|engine/network/(audit|captured|state|in_tests))\.rs|crates/(lab|scenario|network|traffic)/"
     ),
     "units": r"crates/units/",

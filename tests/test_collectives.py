@@ -15,8 +15,8 @@ import pytest
 import qcnlab
 from made_up_run import META
 from qcnlab.printing import text
-from qcnlab.results.collectives import PARTS, _why
-from qcnlab.runs.collective_runs import EndedRun
+from qcnlab.results.collectives import CAUSES, PARTS, _why
+from qcnlab.runs.collective_runs import Causes, EndedRun
 from qcnlab.runs.summary import Summary
 
 if TYPE_CHECKING:
@@ -269,6 +269,100 @@ def test_without_an_operation_that_ended_there_is_nothing_to_draw(cli: CommandLi
     assert "no collective operation" in told.stderr
     assert told.stderr.count("\n") == 1
     assert not (cli.folder / "early.svg").exists()
+
+
+WAITS = "record.waits=true"
+BETWEEN = ("later_start_s", "computation_s", "acknowledgement_s")
+
+
+def spans(causes: Causes | None) -> list[int]:
+    """Return the causes, ps."""
+    assert causes is not None
+    known = asdict(causes)
+    return [ps(took) for name, took in known.items() if name != "ports"]
+
+
+def test_causes_are_the_whole_and_change_nothing_else() -> None:
+    """With DCQCN, PFC and a slow link: of each message, and of all of them together."""
+    scenario = qcnlab.load(SLOW)
+    plain, told = (
+        ended(qcnlab.run(each, reps=1, progress=False))
+        for each in (scenario, scenario.with_(WAITS))
+    )
+    assert plain.slowest.causes is None
+    assert all(link.causes is None for link in plain.slowest.chain)
+    assert "causes" not in plain.slowest.to_dict()
+    causes = told.slowest.causes
+    assert causes is not None
+    assert sum(spans(causes)) == ps(told.completion_s)
+    for link in told.slowest.chain:
+        assert link.causes is not None
+        own = [took for name, took in asdict(link.causes).items() if name in BETWEEN]
+        assert sum(spans(link.causes)) - sum(map(ps, own)) == sum(
+            ps(getattr(link.parts, part)) for part in PARTS if part not in BETWEEN
+        )
+        assert [ps(getattr(link.parts, part)) for part in BETWEEN] == list(map(ps, own))
+    # The slow port is busy throughout: with frames of later steps more than with the first's.
+    assert causes.ports[0].port == "spine1->leaf2"
+    assert causes.queueing_s > causes.serialisation_s > 0
+    assert ps(sum(port.queueing_s + port.pauses_s for port in causes.ports)) == ps(
+        causes.queueing_s + causes.pauses_s
+    )
+    waits = [port.waiting_s for port in causes.ports]
+    assert waits == sorted(waits, reverse=True)
+    without = dataclasses.replace(
+        told.slowest,
+        causes=None,
+        longest_wait=plain.slowest.longest_wait,
+        chain=tuple(dataclasses.replace(link, causes=None) for link in told.slowest.chain),
+    )
+    assert dataclasses.replace(told, slowest=without) == plain
+
+
+def test_causes_are_told_and_drawn(cli: CommandLine) -> None:
+    done = cli("run", SLOW, "-s", WAITS, "-o", "told")
+    assert done.returncode == 0, done.stderr
+    record = json.loads((cli.folder / "told/summary.json").read_text())["collectives"][0]
+    causes, port = record["slowest"]["causes"], record["slowest"]["causes"]["ports"][0]["port"]
+    named = {
+        "queueing": causes["queueing_s"],
+        "pauses": causes["pauses_s"],
+        "rate limits": causes["rate_limits_s"],
+        "retransmission": causes["retransmission_s"],
+    }
+    most = max(named, key=lambda name: named[name])
+    waited = f"its chain of messages waited {text.duration(named[most], 4)} for {most}"
+    assert waited in done.stdout and f"most at port {port}" in done.stdout
+    told = cli("collective", "told")
+    assert told.returncode == 0, told.stderr
+    for name, words in CAUSES.items():
+        line = f"{text.duration(causes[name])} "
+        assert (words in told.stdout) == (causes[name] > 0), name
+        assert causes[name] == 0 or line in told.stdout, name
+    assert "not told apart" not in told.stdout and "busiest port" not in told.stdout
+    assert port in told.stdout.split("queueing  ")[-1]
+    drawn = cli("collective", "told", "-o", "chain.svg")
+    assert drawn.returncode == 0, drawn.stderr
+    figure = (cli.folder / "chain.svg").read_text(encoding="utf-8")
+    assert most in figure and "waiting at the sender" not in figure
+
+
+def test_who_has_no_packets_of_roce_to_follow_is_refused(cli: CommandLine) -> None:
+    for words, said in (
+        (
+            ("run", "og-hotspot-2src-10g-to-500m-rtt10us", "-s", WAITS),
+            "is about collective operations",
+        ),
+        (("run", SLOW, "-s", WAITS, "-s", "traffic.transport=tcp"), "record.waits"),
+        (
+            ("run", RING, "-s", WAITS, "--flow-level"),
+            "has no packets whose waits could be told apart",
+        ),
+    ):
+        done = cli(*words, "-o", "refused")
+        assert done.returncode == 2, words
+        assert said in done.stderr, done.stderr
+        assert not (cli.folder / "refused").exists()
 
 
 SHIFT = """duration = "500 ms"

@@ -30,7 +30,7 @@ pub fn run_elsewhere<E>(
     let mut meter = Meter::new(scenario, &fabric);
     meter.read_rows(&done.trace);
     let metrics = metrics::measure(scenario, &fabric, meter, &done);
-    let replication = Replication { done, metrics, cpu_s: clock.seconds(), flow_level: false, fabric };
+    let replication = Replication { done, metrics, cpu_s: clock.seconds(), flow_level: false, fabric, causes: None };
     Ok(Ok(Outcome { scenario: scenario.clone(), seed, replications: vec![replication] }))
 }
 

@@ -38,6 +38,12 @@ pub enum NoFlowLevel {
         /// The table.
         table: &'static str,
     },
+    /// What packets waited for.
+    #[error(
+        "record.waits: a flow-level run has no packets whose waits could be told apart; leave it out, or run the packets \
+         (without --flow-level)"
+    )]
+    Waits,
     /// Several flows behind one limiter.
     #[error(
         "adapter max_rps: flows of a host share limiters, and a flow-level run has none; leave it out, or run the packets \

@@ -103,7 +103,10 @@ impl Outcome {
         let mut all = Vec::new();
         for (number, replication) in self.replications.iter().enumerate() {
             for run in CollectiveRun::all(&self.scenario, &replication.fabric, &replication.done) {
-                let mut value = run.json();
+                let mut value = match &replication.causes {
+                    Some(causes) => run.with_causes(causes).json(),
+                    None => run.json(),
+                };
                 value["replication"] = number.into();
                 all.push(value);
             }

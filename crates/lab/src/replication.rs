@@ -3,11 +3,11 @@
 use crate::clock::CpuClock;
 use crate::error::RunError;
 use crate::fabric::Fabric;
-use crate::metrics::{self, Meter};
+use crate::metrics::{self, CausesByFlow, CollectiveRun, Meter};
 use crate::run_id::RunId;
 use qcnlab_scenario::Scenario;
 use qcnlab_schemes::foreign;
-use qcnlab_sim::{Control, Engine, Finished, Halt, Plan, PortId, Sink, Trace};
+use qcnlab_sim::{Control, Engine, Finished, Followed, Halt, Plan, PortId, Record, Sink, Trace};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -23,6 +23,8 @@ pub struct Replication {
     /// Whether it had flows that share links and no packets: what it does not count is zero, and none in tables.
     pub flow_level: bool,
     pub(crate) fabric: Arc<Fabric>,
+    /// What the times of messages on the chains of slowest ranks went by with; `None` unless the scenario asks for it.
+    pub(crate) causes: Option<CausesByFlow>,
 }
 
 /// Run one replication on a fabric.
@@ -69,14 +71,38 @@ fn measured(
     let plan = fabric.plan(scenario, seed, rep);
     let mut meter = Meter::new(scenario, &fabric);
     let ran = RunId::within(control, || foreign::guard(|| run(plan, &mut |trace| meter.read_rows(trace))));
-    let ran = ran.map_err(|failure| match control.cancel.load(Ordering::Relaxed) {
+    let failed = |failure| match control.cancel.load(Ordering::Relaxed) {
         true => RunError::Cancelled,
         false => RunError::Foreign { replication: rep, failure },
-    })?;
-    let done = ran.map_err(|halt| halted(scenario, rep, halt))?;
+    };
+    let done = ran.map_err(failed)?.map_err(|halt| halted(scenario, rep, halt))?;
+    let causes = match scenario.record.waits {
+        true => Some(
+            RunId::within(control, || foreign::guard(|| causes(scenario, seed, &fabric, rep, control, &done)))
+                .map_err(failed)??,
+        ),
+        false => None,
+    };
     let cpu_s = clock.seconds();
     let metrics = metrics::measure(scenario, &fabric, meter, &done);
-    Ok(Replication { done, metrics, cpu_s, flow_level: false, fabric })
+    Ok(Replication { done, metrics, cpu_s, flow_level: false, fabric, causes })
+}
+
+/// Runs a replication again and follows the messages that its slowest ranks waited for.
+fn causes(
+    scenario: &Scenario,
+    seed: u64,
+    fabric: &Fabric,
+    rep: u32,
+    control: &Control,
+    done: &Finished,
+) -> Result<CausesByFlow, RunError> {
+    let again = |followed: &[Followed]| {
+        let mut plan = fabric.plan(scenario, seed, rep);
+        plan.record = Record { kept: true, ..Record::default() };
+        Engine::run_following(plan, followed, control).map_err(|halt| halted(scenario, rep, halt))
+    };
+    metrics::causes(&CollectiveRun::all(scenario, fabric, done), again)
 }
 
 /// Why a run that halted gives no results.

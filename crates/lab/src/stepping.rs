@@ -114,7 +114,7 @@ impl SteppedRun {
         let done = done.map_err(|halt| halted(&scenario, replication, halt))?;
         let metrics = metrics::measure(&scenario, &fabric, meter, &done);
         cpu_s += clock.seconds();
-        let replications = vec![Replication { done, metrics, cpu_s, flow_level: false, fabric }];
+        let replications = vec![Replication { done, metrics, cpu_s, flow_level: false, fabric, causes: None }];
         Ok(Outcome { scenario, seed, replications })
     }
 }

@@ -1,6 +1,6 @@
 //! Refuses scenarios whose values contradict one another.
 
-use super::arrivals::Offered;
+use super::arrivals::{Arrivals, Offered};
 use super::companions::stray;
 use super::counts::Counts;
 use super::domain_fault::DomainFault;
@@ -108,6 +108,7 @@ fn resolve(
     telemetry(scenario, &resolved)?;
     set_point(scenario, &resolved)?;
     rows(scenario, &resolved)?;
+    waits(scenario)?;
     Ok(resolved)
 }
 
@@ -500,6 +501,22 @@ fn rows(scenario: &Scenario, resolved: &ResolvedScenario) -> Result<(), LocatedF
     }
     let finest = parts.iter().max_by_key(|(rows, _)| *rows).map_or("record", |(_, key)| key);
     refuse(Fault::TooManyRows { rows, limit: MOST_ROWS }, &[finest, "record", "topology.sources", "duration"])
+}
+
+/// What is waited for is told of collective operations alone.
+fn waits(scenario: &Scenario) -> Result<(), LocatedFault> {
+    if !scenario.record.waits {
+        return Ok(());
+    }
+    let entries = scenario.traffic.iter().enumerate();
+    let mut operations = entries.filter(|(_, traffic)| matches!(traffic.arrivals, Arrivals::Collective(_))).peekable();
+    if operations.peek().is_none() {
+        return refuse(Fault::WaitsOfNothing, &["record.waits"]);
+    }
+    match operations.find(|(_, traffic)| traffic.queue_pair().is_none()) {
+        Some((number, _)) => refuse(Fault::WaitsOfConnections { traffic: number }, &["record.waits"]),
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ const HASHED_IF_SET: [(&Section, &[&str]); 4] = [
     (&TOP, &["drain"]),
     (&TRAFFIC, &["spread", "priority"]),
     (&FEEDBACK, &["priority"]),
-    (&RECORD, &["recovery_hold", "rec95s_hold", "onset_hold"]),
+    (&RECORD, &["recovery_hold", "rec95s_hold", "onset_hold", "waits"]),
 ];
 
 impl Scenario {

@@ -209,5 +209,8 @@ params! {
         onset_hold: Span, "", POSITIVE_UP_TO_LONGEST, Fallback::Text("10 ms");
         /// Whether tables are kept; false gives metrics only.
         tables: bool, "", Range::ANY, Fallback::Text("true");
+        /// Whether what the slowest rank of each collective operation waited for is told cause by cause: queueing, pauses,
+        /// rate limits and retransmission. The run is repeated for it, with every event.
+        waits: bool, "", Range::ANY, Fallback::Text("false");
     }
 }

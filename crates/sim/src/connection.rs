@@ -4,7 +4,7 @@ use crate::frame::Payload;
 use crate::plan::FlowPlan;
 use crate::tcp::{self, Segment, TcpReceiver, TcpSender};
 use qcnlab_units::{Bytes, Instant};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 /// Both ends of a connection.
 #[derive(Clone, Debug)]
@@ -22,6 +22,11 @@ pub(crate) struct Connection {
     room: u64,
     /// The event that is pending for its timers.
     pub(crate) wake: Instant,
+    /// When all was acknowledged, and when the segment that completed it left; [`Instant::NEVER`] before.
+    pub(crate) acknowledged: Instant,
+    pub(crate) last_sent: Instant,
+    /// Of a connection with an end, when its last segment left, and each that left again.
+    departures: HashMap<u32, Instant>,
 }
 
 impl Connection {
@@ -44,7 +49,16 @@ impl Connection {
             waiting_bytes: 0,
             room: flow.room.map_or(u64::MAX, Bytes::get),
             wake: Instant::NEVER,
+            acknowledged: Instant::NEVER,
+            last_sent: Instant::NEVER,
+            departures: HashMap::new(),
         }
+    }
+
+    /// A segment has reached the receiver, and nothing is missing any more.
+    pub(crate) fn completed_by(&mut self, number: u32) {
+        self.last_sent = self.departures.get(&number).copied().unwrap_or(Instant::NEVER);
+        self.departures = HashMap::new();
     }
 
     /// Queues the segments that the window admits. Calls `refused` with the size of each frame that finds no room.
@@ -68,9 +82,19 @@ impl Connection {
     pub(crate) fn take(&mut self, now: Instant) -> Payload {
         let segment = self.waiting.pop_front().expect("a segment waits");
         self.sender.on_departure(now, segment.number);
+        if segment.again || segment.number + 1 == self.segments {
+            self.note_departure(now, segment.number);
+        }
         let size = segment.payload.get() + self.headers;
         self.waiting_bytes -= size;
         Payload { size: size as u16, backlog: self.waiting_bytes, segment: Some(segment.number) }
+    }
+
+    #[cold]
+    fn note_departure(&mut self, now: Instant, number: u32) {
+        if self.total.is_some() && self.receiver.next_expected() < self.segments {
+            self.departures.insert(number, now);
+        }
     }
 
     /// When the next of its timers expires.

@@ -28,6 +28,7 @@ pub mod adapter;
 mod arrived;
 pub mod audit;
 pub mod connection;
+mod course;
 mod deficit_round_robin;
 mod departure;
 pub mod engine;
@@ -59,6 +60,7 @@ pub mod wheel;
 mod wred;
 
 pub use audit::Violation;
+pub use course::{Course, CrossedLink, Followed, PassedPacket};
 pub use departure::{DataFacts, Departure, FrameFacts, SignalFacts};
 pub use engine::{Control, Ending, Engine, Finished, Halt, Sink, SoFar};
 pub use ids::{FlowId, LimiterId, NodeId, PortId};

@@ -620,7 +620,7 @@ pub enum Feedback {
 }
 
 /// What is recorded, and how finely. A span of zero records nothing of its kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Record {
     /// Between samples of queue lengths.
     pub queue_every: Span,

@@ -267,7 +267,7 @@ pub struct PointTally {
 }
 
 /// Totals of one connection.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpTally {
     /// Octets of payload delivered in order.
     pub in_order_bytes: u64,
@@ -279,6 +279,25 @@ pub struct TcpTally {
     pub fast_retransmits: u64,
     /// Timeouts.
     pub timeouts: u64,
+    /// When the last octet was acknowledged; [`Instant::NEVER`] if that did not happen.
+    pub acknowledged: Instant,
+    /// When the segment that completed the flow left its sender; [`Instant::NEVER`] if none did, and where segments that
+    /// were sent once overtook each other.
+    pub last_sent: Instant,
+}
+
+impl Default for TcpTally {
+    fn default() -> TcpTally {
+        TcpTally {
+            in_order_bytes: 0,
+            segments: 0,
+            retransmitted: 0,
+            fast_retransmits: 0,
+            timeouts: 0,
+            acknowledged: Instant::NEVER,
+            last_sent: Instant::NEVER,
+        }
+    }
 }
 
 impl Default for FlowTally {

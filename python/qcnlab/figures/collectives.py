@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
     from qcnlab.runs.collective_runs import ChainLink, EndedRun
 
-PARTS = (
+Part = tuple[tuple[str, ...], str, str, str]
+
+PARTS: tuple[Part, ...] = (
     (("later_start_s", "computation_s"), "computation, later starts", "#f1ede4", "...."),
     (("waiting_at_sender_s",), "waiting at the sender", "#D55E00", "////"),
     (("serialisation_s", "propagation_s"), "serialisation, propagation", "#9fc6e3", ""),
@@ -28,6 +30,16 @@ PARTS = (
     (("acknowledgement_s",), "acknowledgement", "#ffffff", "xxxx"),
 )
 """What the bar of a message consists of, in this order: parts, label, colour, hatch."""
+CAUSES: tuple[Part, ...] = (
+    (("later_start_s", "computation_s"), "computation, later starts", "#f1ede4", "...."),
+    (("rate_limits_s",), "rate limits", "#D55E00", "////"),
+    (("retransmission_s",), "retransmission", "#8c510a", "\\\\\\\\"),
+    (("queueing_s",), "queueing", "#1c3f5f", ""),
+    (("pauses_s",), "pauses", "#7b3294", "++++"),
+    (("serialisation_s", "propagation_s"), "serialisation, propagation", "#9fc6e3", ""),
+    (("acknowledgement_s",), "acknowledgement", "#ffffff", "xxxx"),
+)
+"""The same of a scenario with ``record.waits``, cause by cause."""
 UNITS = ((1.0, "s"), (1e3, "ms"), (1e6, "us"), (1e9, "ns"))
 """The axis has the largest of them in which the operation takes at least one."""
 FEW_RANKS = 16
@@ -62,7 +74,8 @@ def collective_figure(name: str, record: EndedRun) -> Figure:
         figure = ShownFigure(figsize=(7.2, height), layout="constrained")
         axes = figure.subplots()
         began = record.began_s
-        used = _draw_chain(axes, chain, began, scale)
+        known = PARTS if record.slowest.causes is None else CAUSES
+        used = _draw_chain(axes, chain, began, scale, known)
         bound = record.lower_bound_s * scale
         axes.axvline(bound, color=INK, lw=1.0, ls=(0, (4, 2)))
         _draw_ends(axes, record, scale)
@@ -80,7 +93,7 @@ def collective_figure(name: str, record: EndedRun) -> Figure:
         axes.grid(visible=False, axis="y")
         handles: list[Any] = [
             Patch(facecolor=color, hatch=hatch, edgecolor=INK, lw=0.6, label=label)
-            for number, (_, label, color, hatch) in enumerate(PARTS)
+            for number, (_, label, color, hatch) in enumerate(known)
             if number in used
         ]
         handles += [
@@ -94,14 +107,17 @@ def collective_figure(name: str, record: EndedRun) -> Figure:
     return figure
 
 
-def _draw_chain(axes: Axes, chain: Sequence[ChainLink], began: float, scale: float) -> set[int]:
-    """Draw the messages; returns the positions in `PARTS` of those that any has."""
+def _draw_chain(
+    axes: Axes, chain: Sequence[ChainLink], began: float, scale: float, known: Sequence[Part]
+) -> set[int]:
+    """Draw the messages; returns the positions in `known` of the parts that any has."""
     used = set()
     until = 0.0
     for link in chain:
         at = until
-        for number, (parts, _, color, hatch) in enumerate(PARTS):
-            took = sum(getattr(link.parts, part) for part in parts)
+        parts_of = link.parts if known is PARTS or link.causes is None else link.causes
+        for number, (parts, _, color, hatch) in enumerate(known):
+            took = sum(getattr(parts_of, part) for part in parts)
             if took <= 0:
                 continue
             used.add(number)
@@ -138,14 +154,13 @@ def _draw_longest(axes: Axes, record: EndedRun, began: float, scale: float) -> N
     """Name the port where the chain waited longest, beside that message."""
     slowest = record.slowest
     link = slowest.chain[slowest.longest_wait]
-    waited = link.parts.waiting_s
+    waited = link.waited_s
     if waited < 0.5e-12:
         return
     middle = (link.until_s - began - waited / 2) * scale
     low = link.from_rank < record.ranks / 2
     axes.annotate(
-        f"longest wait: {text.duration(waited, 3)}, {link.message}\n"
-        f"busiest port of its way: {link.busiest_port}",
+        f"longest wait: {text.duration(waited, 3)}, {link.message}\n{_where(link)}",
         (middle, link.from_rank + (THICK / 2 if low else -THICK / 2)),
         xytext=(0, -16 if low else 16),
         textcoords="offset points",
@@ -155,6 +170,13 @@ def _draw_longest(axes: Axes, record: EndedRun, began: float, scale: float) -> N
         arrowprops={"arrowstyle": "-", "color": INK, "lw": 0.6},
         bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 1.5},
     )
+
+
+def _where(link: ChainLink) -> str:
+    """Return the port where a message waited longest, or else the busiest of its way."""
+    if link.causes is None:
+        return f"busiest port of its way: {link.busiest_port}"
+    return f"longest at port {link.causes.ports[0].port}"
 
 
 def _title(name: str, record: EndedRun) -> str:

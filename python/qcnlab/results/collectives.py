@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from qcnlab.runs.collective_runs import CollectiveRun
+    from qcnlab.runs.collective_runs import Causes, ChainLink, CollectiveRun, SlowestRank
     from qcnlab.runs.recorded import Recorded
 
 PARTS = {
@@ -31,6 +31,20 @@ PARTS = {
     "acknowledgement_s": "acknowledgements that senders waited for",
 }
 """The parts of the slowest rank's time, and what they are."""
+CAUSES = {
+    "later_start_s": "its chain started later than the operation",
+    "computation_s": "computation, and jitter of starts",
+    "serialisation_s": "serialisation: the messages' own packets, where they take longest",
+    "propagation_s": "propagation, and latency of switches",
+    "queueing_s": "queueing behind other frames",
+    "pauses_s": "pauses of ports",
+    "rate_limits_s": "rate limits: until pacer, window and credit let a packet go",
+    "retransmission_s": "retransmission: packets that went again, and what they were held for",
+    "acknowledgement_s": "acknowledgements that senders waited for",
+}
+"""The same, cause by cause, of a scenario with ``record.waits``."""
+SHORTEST_S = 0.5e-12
+"""Half of a picosecond: what is shorter is no time."""
 MOST_RANKS = 8
 MOST_ROUNDS = 8
 MOST_PORTS = 4
@@ -199,13 +213,36 @@ def _rate(bps: float) -> str:
 def _slowest(record: EndedRun) -> str:
     slowest = record.slowest
     waited, port = slowest.parts.waiting_s, slowest.ports[0]
+    if slowest.causes is not None:
+        return _slowest_by_cause(slowest, slowest.causes)
     head = f"slowest: rank {slowest.rank} on {slowest.host}"
-    if waited < 0.5e-12:
+    if waited < SHORTEST_S:
         return f"{head}; nothing on its chain of messages waited"
     return (
         f"{head}; its chain of messages waited for {text.duration(waited, 4)}, most where the "
         f"busiest port is {port.port}"
     )
+
+
+def _slowest_by_cause(slowest: SlowestRank, causes: Causes) -> str:
+    """Return what its chain waited for most and, if that is at ports, at which most."""
+    head = f"slowest: rank {slowest.rank} on {slowest.host}"
+    if causes.waiting_s < SHORTEST_S:
+        return f"{head}; nothing on its chain of messages waited"
+    waits = {
+        "queueing": causes.queueing_s,
+        "pauses": causes.pauses_s,
+        "rate limits": causes.rate_limits_s,
+        "retransmission": causes.retransmission_s,
+    }
+    named = [
+        f"{text.duration(took, 4)} for {name}"
+        for name, took in sorted(waits.items(), key=lambda each: -each[1])
+        if took >= SHORTEST_S
+    ]
+    port = causes.ports[0]
+    ports = f"; most at port {port.port}" if port.waiting_s >= SHORTEST_S else ""
+    return f"{head}; its chain of messages waited {', '.join(named)}{ports}"
 
 
 def _told(record: CollectiveRun, every: bool) -> str:
@@ -254,7 +291,8 @@ def _ranks(record: EndedRun, every: bool) -> list[str]:
 
 def _why(record: EndedRun) -> list[str]:
     slowest, whole = record.slowest, record.completion_s
-    parts = [(getattr(slowest.parts, part), words) for part, words in PARTS.items()]
+    known, named = (slowest.parts, PARTS) if slowest.causes is None else (slowest.causes, CAUSES)
+    parts = [(getattr(known, part), words) for part, words in named.items()]
     rows = [
         (text.duration(took), f"{100 * took / whole:.1f} %", words) for took, words in parts if took
     ]
@@ -265,12 +303,12 @@ def _why(record: EndedRun) -> list[str]:
         _aligned(rows),
     ]
     longest = chain[slowest.longest_wait]
-    waited = longest.parts.waiting_s
-    if waited >= 0.5e-12:
+    waited = longest.waited_s
+    if waited >= SHORTEST_S:
         lines.append(
             f"The longest wait is {text.duration(waited, 4)}: {longest.message}, rank "
             f"{longest.from_rank} to {longest.to_rank}, step {longest.step} of round "
-            f"{longest.round}; the busiest port of its way is {longest.busiest_port}."
+            f"{longest.round}; {_where(longest)}."
         )
     again, timeouts = slowest.packets_sent_again, slowest.timeouts
     paused = sum(link.paused_s for link in chain)
@@ -282,6 +320,16 @@ def _why(record: EndedRun) -> list[str]:
     return lines
 
 
+def _where(link: ChainLink) -> str:
+    """Return where a message waited."""
+    if link.causes is None:
+        return f"the busiest port of its way is {link.busiest_port}"
+    port = link.causes.ports[0]
+    if port.waiting_s < SHORTEST_S:
+        return "nothing of that at ports"
+    return f"of that {text.duration(port.waiting_s, 4)} at port {port.port}"
+
+
 def _aligned(rows: Sequence[tuple[str, str, str]]) -> str:
     times, shares = (max(len(row[column]) for row in rows) for column in (0, 1))
     return "\n".join(
@@ -290,6 +338,19 @@ def _aligned(rows: Sequence[tuple[str, str, str]]) -> str:
 
 
 def _ports(record: EndedRun, every: bool) -> list[str]:
+    causes = record.slowest.causes
+    if causes is not None:
+        waits = [
+            (
+                each.port,
+                text.duration(each.queueing_s, 4),
+                text.duration(each.pauses_s, 4),
+                text.duration(each.serialisation_s, 4),
+            )
+            for each in causes.ports
+        ]
+        columns = ("port", "queueing", "pauses", "serialisation")
+        return _limited(columns, waits, MOST_PORTS, every, "ports with less waiting")
     rows = [
         (
             port.port,

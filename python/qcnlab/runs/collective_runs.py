@@ -40,6 +40,71 @@ class TimeParts(Record):
 
 
 @dataclass(frozen=True, slots=True)
+class PortCauses(Record):
+    """What went by at a port.
+
+    Attributes
+    ----------
+    port : str
+        Its name.
+    queueing_s, pauses_s : float
+        Waits behind other frames, and while the port was paused.
+    serialisation_s : float
+        Transmission of the messages' own packets.
+    """
+
+    port: str
+    queueing_s: float
+    pauses_s: float
+    serialisation_s: float
+
+    @property
+    def waiting_s(self) -> float:
+        """Queueing and pauses."""
+        return self.queueing_s + self.pauses_s
+
+
+@dataclass(frozen=True, slots=True)
+class Causes(Record):
+    """What a time went by with, cause by cause, s; together they are the whole.
+
+    Attributes
+    ----------
+    later_start_s, computation_s, acknowledgement_s : float
+        As in `TimeParts`.
+    serialisation_s, propagation_s : float
+        The messages' own packets where they are longest on the wire, at the rates that links have
+        then; propagation with latency of switches.
+    queueing_s : float
+        Behind other frames: for the host's link, and in queues of the way.
+    pauses_s : float
+        While the port was paused.
+    rate_limits_s : float
+        Until window, credit and pacer let the next packet go.
+    retransmission_s : float
+        Packets that went again: until they could go, and on the host's link.
+    ports : tuple of PortCauses
+        Where that was; ports with the longest waits come first.
+    """
+
+    later_start_s: float
+    computation_s: float
+    acknowledgement_s: float
+    serialisation_s: float
+    propagation_s: float
+    queueing_s: float
+    pauses_s: float
+    rate_limits_s: float
+    retransmission_s: float
+    ports: tuple[PortCauses, ...]
+
+    @property
+    def waiting_s(self) -> float:
+        """Whatever is neither serialisation nor propagation of messages."""
+        return self.queueing_s + self.pauses_s + self.rate_limits_s + self.retransmission_s
+
+
+@dataclass(frozen=True, slots=True)
 class ChainLink(Record):
     """A message of the chain that the slowest rank waited for.
 
@@ -65,6 +130,8 @@ class ChainLink(Record):
         How long a port of its way was paused meanwhile.
     parts : TimeParts
         What its time consists of.
+    causes : Causes, optional
+        The same, cause by cause, if the scenario has ``record.waits``.
     """
 
     message: str
@@ -81,6 +148,12 @@ class ChainLink(Record):
     packets_sent_again: int
     paused_s: float
     parts: TimeParts
+    causes: Causes | None = None
+
+    @property
+    def waited_s(self) -> float:
+        """How long it waited, by its causes if they are known."""
+        return self.parts.waiting_s if self.causes is None else self.causes.waiting_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +198,8 @@ class SlowestRank(Record):
         Those where messages waited longest come first.
     chain : tuple of ChainLink
         Each message is the last that the next one waited for.
+    causes : Causes, optional
+        What the whole time consists of, cause by cause, if the scenario has ``record.waits``.
     """
 
     rank: int
@@ -136,6 +211,7 @@ class SlowestRank(Record):
     longest_wait: int
     ports: tuple[ChainPort, ...]
     chain: tuple[ChainLink, ...]
+    causes: Causes | None = None
 
 
 @dataclass(frozen=True, slots=True)

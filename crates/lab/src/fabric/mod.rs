@@ -197,11 +197,25 @@ impl Fabric {
 
     /// Returns the time that the last acknowledgement of a flow over RoCE takes back; zero without.
     pub(crate) fn way_back(&self, flow: FlowId) -> Span {
+        match &self.flows[flow].traffic {
+            Traffic::Roce { .. } => self.way_of_acknowledgement(flow),
+            _ => Span::ZERO,
+        }
+    }
+
+    /// Returns the time that an acknowledgement of a flow takes back; zero of one that has none.
+    pub(crate) fn way_of_acknowledgement(&self, flow: FlowId) -> Span {
         let flow = &self.flows[flow];
-        let Traffic::Roce { config, .. } = &flow.traffic else { return Span::ZERO };
+        let frame = match &flow.traffic {
+            Traffic::Roce { config, .. } => config.ack_frame,
+            Traffic::Tcp { config, .. } => config.ack_frame,
+            Traffic::Saturated { .. } | Traffic::Constant { .. } | Traffic::Fed | Traffic::Replayed => {
+                return Span::ZERO;
+            }
+        };
         let back = flow.paths[0].iter().map(|port| self.hop(self.ports[*port].peer.unwrap_or(*port)));
         back.fold(Span::ZERO, |sum, hop| {
-            sum + hop.delay + hop.latency + hop.rate.time_for_rounded_up(config.ack_frame + hop.overhead)
+            sum + hop.delay + hop.latency + hop.rate.time_for_rounded_up(frame + hop.overhead)
         })
     }
 

@@ -34,7 +34,7 @@ pub(crate) fn replicate(
     let done = run(scenario, seed, &fabric, replication, control)?;
     let cpu_s = clock.seconds();
     let metrics = metrics::measure_flows(scenario, &fabric, &done);
-    Ok(Replication { done, metrics, cpu_s, fabric, flow_level: true })
+    Ok(Replication { done, metrics, cpu_s, fabric, flow_level: true, causes: None })
 }
 
 fn run(

@@ -17,6 +17,9 @@ pub(super) fn check(scenario: &Scenario, fabric: &Fabric) -> Result<(), NoFlowLe
     if let Some((table, _)) = changing.into_iter().find(|(_, there)| *there) {
         return Err(NoFlowLevel::Changing { table });
     }
+    if scenario.record.waits {
+        return Err(NoFlowLevel::Waits);
+    }
     if scenario.adapters.iter().any(|adapter| adapter.max_rps.is_some()) {
         return Err(NoFlowLevel::Limiters);
     }

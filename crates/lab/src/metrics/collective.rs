@@ -3,19 +3,23 @@
 //! A message takes from its start until its last octet is there, or acknowledged where the next one waits for that. This time has
 //! parts that sum to it: serialisation and propagation, which it would take alone; waiting in the network, by how much longer than
 //! alone its last packet was on its way; and waiting at the sender, which is the rest: the link shared with other messages of
-//! the host, rate limits, pauses of its port and packets sent again are not told apart there.
+//! the host, rate limits, pauses of its port and packets sent again are not told apart there. A scenario that asks for it
+//! (`record.waits`) is run again, and [these are](causes).
 
 use crate::fabric::{EntryId, Fabric};
 use qcnlab_scenario::{Arrivals, Scenario};
-use qcnlab_schemes::params::{Param, Value as Worded};
-use qcnlab_sim::{Finished, FlowId, FlowTally, NodeId, PortId, RoceTally};
+use qcnlab_sim::{Finished, FlowId, FlowTally, NodeId, PortId};
 use qcnlab_traffic::{Collective, CollectiveMessage, MessageId, RankId, ideal_completion};
 use qcnlab_units::{BitRate, Bytes, Id, IdVec, Instant, Span, ids};
-use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
+mod causes;
+mod json;
 #[cfg(test)]
 mod tests;
+
+use causes::Causes;
+pub(crate) use causes::{CausesByFlow, causes};
 
 ids! {
     /// A round of an operation.
@@ -34,6 +38,8 @@ pub(crate) struct CollectiveRun<'a> {
     first: FlowId,
     /// The node of each rank.
     hosts: IdVec<RankId, NodeId>,
+    /// The causes of the times of messages, where they are known.
+    causes: Option<&'a CausesByFlow>,
 }
 
 /// What the time from the start of an operation to a rank's completion went by with.
@@ -77,10 +83,19 @@ impl TimeParts {
     fn waiting(&self) -> Span {
         self.waiting_at_sender + self.waiting_in_network
     }
+}
 
-    fn json(&self) -> Value {
-        self.all().iter().map(|(name, span)| ((*name).to_owned(), json!(seconds(*span)))).collect()
-    }
+/// What became of a message. Times are [`Instant::NEVER`] where that did not happen.
+struct Fate {
+    /// When its last octet was there.
+    received: Instant,
+    /// When its sender knew.
+    acknowledged: Instant,
+    /// When the packet or segment that completed it left its sender.
+    last_sent: Instant,
+    /// Packets or segments that went again.
+    sent_again: u64,
+    timeouts: u64,
 }
 
 /// A message of the chain that ends with a rank's last one.
@@ -108,11 +123,6 @@ fn beyond(one: Span, other: Span) -> Span {
     Span::from_ps(one.ps().saturating_sub(other.ps()))
 }
 
-/// Picoseconds as the nearest number of seconds: times 10^12 and rounded they are whole again.
-fn seconds(span: Span) -> f64 {
-    span.ps() as f64 / 1e12
-}
-
 impl<'a> CollectiveRun<'a> {
     /// The operations of a run.
     pub(crate) fn all(scenario: &Scenario, fabric: &'a Fabric, done: &'a Finished) -> Vec<CollectiveRun<'a>> {
@@ -137,7 +147,13 @@ impl<'a> CollectiveRun<'a> {
             hosts[message.from] = from;
             hosts[message.to] = to;
         }
-        CollectiveRun { fabric, done, entry, collective, messages, first, hosts }
+        CollectiveRun { fabric, done, entry, collective, messages, first, hosts, causes: None }
+    }
+
+    /// The same, told the causes of the times of messages.
+    pub(crate) const fn with_causes(mut self, causes: &'a CausesByFlow) -> CollectiveRun<'a> {
+        self.causes = Some(causes);
+        self
     }
 
     /// The flow that a message is.
@@ -149,14 +165,31 @@ impl<'a> CollectiveRun<'a> {
         &self.done.flows[self.flow(message)]
     }
 
-    fn roce(&self, message: MessageId) -> &RoceTally {
-        let Some(roce) = &self.tally(message).roce else { unreachable!("messages are queue pairs") };
-        roce
+    /// What became of a message, whatever carried it.
+    fn fate(&self, message: MessageId) -> Fate {
+        let tally = self.tally(message);
+        match (&tally.roce, &tally.tcp) {
+            (Some(roce), _) => Fate {
+                received: roce.received,
+                acknowledged: tally.finished,
+                last_sent: roce.last_sent,
+                sent_again: roce.retransmitted,
+                timeouts: roce.timeouts,
+            },
+            (None, Some(tcp)) => Fate {
+                received: tally.finished,
+                acknowledged: tcp.acknowledged,
+                last_sent: tcp.last_sent,
+                sent_again: tcp.retransmitted,
+                timeouts: tcp.timeouts,
+            },
+            (None, None) => unreachable!("messages are queue pairs or connections"),
+        }
     }
 
     /// When the last octet of a message was there, if it was.
     fn received(&self, message: MessageId) -> Option<Instant> {
-        Some(self.roce(message).received).filter(|at| *at != Instant::NEVER)
+        Some(self.fate(message).received).filter(|at| *at != Instant::NEVER)
     }
 
     /// When the first message started, if one did.
@@ -215,15 +248,15 @@ impl<'a> CollectiveRun<'a> {
     /// When the sender of `id` knew that `other` was complete.
     fn heard(&self, id: MessageId, other: MessageId) -> Instant {
         match self.messages[other].to == self.messages[id].from {
-            true => self.roce(other).received,
-            false => self.tally(other).finished,
+            true => self.fate(other).received,
+            false => self.fate(other).acknowledged,
         }
     }
 
     /// The parts of a message's time from its start until the next one could start.
     fn parts(&self, id: MessageId, until: Instant) -> TimeParts {
-        let (started, roce) = (self.tally(id).started, self.roce(id));
-        let took = roce.received.since(started);
+        let (started, fate) = (self.tally(id).started, self.fate(id));
+        let took = fate.received.since(started);
         let flow = self.flow(id);
         let hops: Vec<_> = self.fabric.flows[flow].paths[0].iter().map(|port| self.fabric.hop(*port)).collect();
         let (octets, frame) = (self.fabric.octets(flow).unwrap_or_default(), self.fabric.flows[flow].frame);
@@ -234,7 +267,7 @@ impl<'a> CollectiveRun<'a> {
         let earlier = octets.get().div_ceil(frame.get()).saturating_sub(1);
         let each = hops.first().map_or(Span::ZERO, |hop| hop.rate.time_for_rounded_up(frame + hop.overhead));
         let on_its_way_alone = beyond(alone, Span::from_ps(each.ps() * earlier));
-        let in_network = beyond(roce.received.since(roce.last_sent), on_its_way_alone).min(waited);
+        let in_network = beyond(fate.received.since(fate.last_sent), on_its_way_alone).min(waited);
         let moving = took - waited;
         let propagation = delays.min(moving);
         TimeParts {
@@ -242,9 +275,15 @@ impl<'a> CollectiveRun<'a> {
             propagation,
             waiting_at_sender: waited - in_network,
             waiting_in_network: in_network,
-            acknowledgement: until.since(roce.received.min(until)),
+            acknowledgement: until.since(fate.received.min(until)),
             ..TimeParts::default()
         }
+    }
+
+    /// How long a message waited, by its causes if they are known.
+    fn waited(&self, link: &ChainLink) -> Span {
+        let known = self.causes.and_then(|causes| causes.get(&self.flow(link.message)));
+        known.map_or(link.parts.waiting(), Causes::waiting)
     }
 
     /// Returns what the operation takes at least: the longest chain of messages, each as if alone in the network, or the port
@@ -306,7 +345,7 @@ impl<'a> CollectiveRun<'a> {
             let ready = message.after.iter().map(heard).max().unwrap_or(Span::ZERO) + plan.start.since(Instant::ZERO);
             let hops: Vec<_> = plan.paths[0].iter().map(|port| self.fabric.hop(*port)).collect();
             let one_way = ideal_completion(self.fabric.octets(flow).unwrap_or_default(), plan.frame, &hops);
-            let both_ways = self.fabric.alone(flow).map_or(one_way, |alone| alone.ideal);
+            let both_ways = one_way + self.fabric.way_of_acknowledgement(flow);
             if message.after.is_empty() {
                 first = first.min(ready);
             }
@@ -350,145 +389,5 @@ impl<'a> CollectiveRun<'a> {
 
     fn host(&self, rank: RankId) -> &str {
         &self.fabric.nodes[self.hosts[rank]].name
-    }
-
-    /// All of it: the operation, its rounds and ranks, bandwidths, lower bound, and the chain that ends with the slowest rank.
-    pub(crate) fn json(&self) -> Value {
-        let Collective { operation, algorithm, ranks, octets, channels, chunks, rounds, .. } = self.collective;
-        let came = self.messages.ids().filter(|id| self.received(*id).is_some()).count();
-        let (began, ended) = (self.began(), self.ended());
-        let took = began.zip(ended).map(|(began, ended)| ended.since(began));
-        let bound = self.bound();
-        let (counted, counted_by) = self.collective.counted();
-        let each = took.map(|took| seconds(took) / f64::from(rounds)).filter(|each| *each > 0.0);
-        let algorithm_bps = each.map(|each| 8.0 * counted as f64 / each);
-        let factor = self.collective.bus_factor();
-        let mut value = json!({
-            "traffic": self.entry,
-            "operation": word(&operation),
-            "algorithm": word(&algorithm),
-            "ranks": ranks,
-            "hosts": self.hosts.ids().map(|rank| self.host(rank)).collect::<Vec<_>>(),
-            "size_bytes": octets,
-            "channels": channels,
-            "chunks": chunks,
-            "messages": self.messages.len(),
-            "messages_received": came,
-            "began_s": began.map(|at| seconds(at.since(Instant::ZERO))),
-            "completion_s": took.map(seconds),
-            "lower_bound_s": seconds(bound.span),
-            "lower_bound_by": bound.why,
-            "ratio": took.map(|took| seconds(took) / seconds(bound.span)),
-            "algorithm_bandwidth_bps": algorithm_bps,
-            "algorithm_bandwidth": format!("{counted_by}, a round, by the mean time of a round"),
-            "bus_bandwidth_bps": algorithm_bps.zip(factor).map(|(bps, (factor, _))| bps * factor),
-            "bus_bandwidth": factor.map(|(_, formula)| format!("algorithm bandwidth times {formula}")),
-            "rounds": self.rounds_json(),
-            "slowest": Value::Null,
-            "waiting_for": Value::Null,
-        });
-        match self.chain() {
-            Some(chain) => value["slowest"] = self.slowest_json(&chain),
-            None => {
-                let under_way =
-                    |id: &MessageId| self.received(*id).is_none() && self.tally(*id).started < self.done.end;
-                let stuck: Vec<&str> = self.messages.ids().filter(under_way).map(|id| self.name(id)).collect();
-                value["waiting_for"] = json!({ "under_way": stuck.len(), "first": stuck.first() });
-            }
-        }
-        value
-    }
-
-    fn rounds_json(&self) -> Value {
-        let (mut starts, mut missing) = (self.by_round(Instant::NEVER), self.by_round(0u64));
-        for (id, message) in self.messages.enumerate() {
-            let round = RoundId::new(message.round);
-            starts[round] = self.tally(id).started.min(starts[round]);
-            missing[round] += u64::from(self.received(id).is_none());
-        }
-        let since = |at: Instant| seconds(at.since(Instant::ZERO));
-        let one = |((start, completed), missing): ((Instant, IdVec<RankId, Option<Instant>>), u64)| {
-            let last = (missing == 0).then(|| completed.iter().copied().flatten().max()).flatten();
-            json!({
-                "began_s": (start < self.done.end).then(|| since(start)),
-                "completion_s": last.map(|last| seconds(last.since(start))),
-                "slowest_rank": last.and_then(|last| completed.iter().position(|at| *at == Some(last))),
-                "ranks_completed_s": completed.iter().map(|at| at.map(since)).collect::<Vec<_>>(),
-            })
-        };
-        starts.into_iter().zip(self.completed()).zip(missing).map(one).collect()
-    }
-
-    fn slowest_json(&self, chain: &[ChainLink]) -> Value {
-        let busy = self.busy();
-        let mut parts = TimeParts::default();
-        let mut of_port: BTreeMap<PortId, (Span, u32)> = BTreeMap::new();
-        let (mut again, mut timeouts) = (0, 0);
-        let mut links = Vec::with_capacity(chain.len());
-        for (position, link) in chain.iter().enumerate() {
-            let message = &self.messages[link.message];
-            let next = chain.get(position + 1);
-            let until = next.map_or(self.roce(link.message).received, |next| self.heard(next.message, link.message));
-            let way = &self.fabric.flows[self.flow(link.message)].paths[0];
-            let busiest = way.iter().copied().reduce(|a, b| if busy[b] > busy[a] { b } else { a });
-            let Some(port) = busiest else { unreachable!("a way has links") };
-            let waits = of_port.entry(port).or_default();
-            *waits = (waits.0 + link.parts.waiting(), waits.1 + 1);
-            parts.add(&link.parts);
-            let roce = self.roce(link.message);
-            again += roce.retransmitted;
-            timeouts += roce.timeouts;
-            let mut value = json!({
-                "message": self.name(link.message),
-                "from_rank": message.from.number(),
-                "to_rank": message.to.number(),
-                "round": message.round,
-                "step": message.step,
-                "channel": message.channel,
-                "size_bytes": message.part.end - message.part.start,
-                "start_s": seconds(link.started.since(Instant::ZERO)),
-                "until_s": seconds(until.since(Instant::ZERO)),
-                "until": if next.is_some_and(|next| self.messages[next.message].from == message.from) { "acknowledged" } else { "received" },
-                "busiest_port": self.fabric.ports[port].name,
-                "packets_sent_again": roce.retransmitted,
-                "paused_s": seconds(self.paused(link, until)),
-            });
-            value["parts"] = link.parts.json();
-            links.push(value);
-        }
-        let last = &self.messages[chain[chain.len() - 1].message];
-        let longest = chain
-            .iter()
-            .enumerate()
-            .max_by_key(|(position, link)| (link.parts.waiting(), std::cmp::Reverse(*position)));
-        let mut ports: Vec<(PortId, Span, u32)> =
-            of_port.into_iter().map(|(port, (span, count))| (port, span, count)).collect();
-        ports.sort_by_key(|(port, span, _)| (std::cmp::Reverse(*span), *port));
-        let port_json = |(port, span, count): &(PortId, Span, u32)| {
-            json!({
-                "port": self.fabric.ports[*port].name,
-                "waiting_s": seconds(*span),
-                "messages": count,
-                "busy_s": busy[*port],
-            })
-        };
-        json!({
-            "rank": last.to.number(),
-            "host": self.host(last.to),
-            "round": last.round,
-            "parts": parts.json(),
-            "packets_sent_again": again,
-            "timeouts": timeouts,
-            "longest_wait": longest.map(|(position, _)| position),
-            "ports": ports.iter().map(port_json).collect::<Vec<_>>(),
-            "chain": links,
-        })
-    }
-}
-
-fn word(choice: &impl Param) -> String {
-    match choice.to_value() {
-        Some(Worded::Text(word)) => word,
-        other => unreachable!("a choice is a word, not {other:?}"),
     }
 }

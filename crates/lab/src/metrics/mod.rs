@@ -22,7 +22,7 @@ use tallies::SampleStats;
 use view::{RunView, mean, took_ms};
 
 pub use catalogue::{metrics_json, window_metrics_json};
-pub(crate) use collective::CollectiveRun;
+pub(crate) use collective::{CausesByFlow, CollectiveRun, causes};
 pub(crate) use completion::{Completion, completions};
 pub use fact::Fact;
 pub use in_window::{Traces, WINDOW_METRICS, WindowError, WindowMetric, metric_in_window};

@@ -117,6 +117,8 @@ fn flows(n: u64) -> Vec<FlowTally> {
         ..FlowTally::default()
     };
     let tcp = TcpTally {
+        acknowledged: Instant::from_ps(92_500 * US),
+        last_sent: Instant::from_ps(92_400 * US),
         in_order_bytes: 60 + n,
         segments: 98_000,
         retransmitted: 61 + n,
@@ -160,6 +162,7 @@ fn outcome() -> Outcome {
         cpu_s: 0.0,
         flow_level: false,
         fabric: fabric.clone(),
+        causes: None,
     };
     Outcome { seed: 1, replications: vec![replication(0), replication(1000)], scenario }
 }
@@ -349,7 +352,8 @@ fn completion_times_of_flows() {
     let us = |us: u64| Instant::from_ps(us * US);
     let flows = vec![flow(us(1000), us(1096)), flow(us(1001), Instant::NEVER), flow(Instant::NEVER, Instant::NEVER)];
     let done = Finished { flows: flows.into(), end: us(2000), ..Finished::default() };
-    let replication = Replication { done, metrics: vec![None; METRICS.len()], cpu_s: 0.0, flow_level: false, fabric };
+    let replication =
+        Replication { done, metrics: vec![None; METRICS.len()], cpu_s: 0.0, flow_level: false, fabric, causes: None };
     let outcome = Outcome { seed: 1, replications: vec![replication], scenario };
     let flows = outcome.table("flows").expect("flows");
     is(&flows, "start_s", "0.001 0.001001 -");

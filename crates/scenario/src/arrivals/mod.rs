@@ -133,7 +133,7 @@ arrivals! {
     /// in the order in which they appear; no frame is longer than frame.
     Capture(CaptureFrames) = "capture" over ["none"],
     /// A collective operation among hosts, whose messages wait for one another; from and to do not count.
-    Collective(CollectiveOperation) = "collective" over ["roce"],
+    Collective(CollectiveOperation) = "collective" over ["tcp", "roce"],
 }
 
 /// Returns the words of the transports that can carry the arrivals called `word`; none if there are no such arrivals.

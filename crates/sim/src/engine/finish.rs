@@ -95,6 +95,8 @@ fn totals(sender: &Sender, plan: &FlowPlan, tally: &Tally) -> FlowTally {
         retransmitted: stats.retransmitted,
         fast_retransmits: stats.fast_retransmits,
         timeouts: stats.timeouts,
+        acknowledged: connection.acknowledged,
+        last_sent: connection.last_sent,
     };
     FlowTally { total_bytes: connection.total.map(Bytes::get), tcp: Some(tcp), ..totals }
 }

@@ -34,6 +34,7 @@ mod dependencies;
 mod effects;
 mod ending;
 mod finish;
+mod following;
 mod granting;
 mod hosts;
 mod ideal_feedback;
@@ -51,6 +52,7 @@ mod tests;
 mod transport;
 
 use crate::audit::Violation;
+use crate::course::{Course, Followed};
 use crate::ids::{FlowId, IdVec, LimiterId, PortId};
 use crate::plan::{Events, Plan};
 use crate::replay::ReplayError;
@@ -62,6 +64,7 @@ use dependencies::Dependencies;
 use effects::Effect;
 pub use ending::Ending;
 use ending::RunEnd;
+use following::Following;
 use granting::Granting;
 use network::Network;
 use periodic::{check_deadlock, sample_queues, sample_rates};
@@ -139,8 +142,8 @@ pub struct Engine {
     changes: Changes,
     /// How often the control is read, in events; a power of two.
     check_every: u64,
-    /// How often the loop stops to attend to others, in events: [`check_every`](Engine::check_every), or 1 in a
-    /// captured run.
+    /// How often the loop stops to attend to others, in events: [`check_every`](Engine::check_every), or 1 in a run that is
+    /// captured or follows messages.
     attend_every: u64,
     /// What is captured, in a captured run.
     capture: Option<Box<Capture>>,
@@ -170,8 +173,33 @@ impl Engine {
             control,
             observer,
             sink: &mut |_| ControlFlow::Continue(()),
+            following: None,
             told: (Instant::ZERO, 0),
         })
+    }
+
+    /// As [`run`](Engine::run) for a new run of `plan`; returns beside what it gave the course of each of `messages`. The
+    /// run is the same as without, but for the number of its events: it has them [everywhere](Events::Everywhere).
+    ///
+    /// # Errors
+    /// As [`run`](Engine::run).
+    pub fn run_following(
+        mut plan: Plan,
+        messages: &[Followed],
+        control: &Control,
+    ) -> Result<(Finished, Vec<Course>), Halt> {
+        plan.events = Events::Everywhere;
+        let mut engine = Engine::new(&plan);
+        engine.attend_every = 1;
+        let mut following = Following::new(messages);
+        let finished = engine.run_attended(Attendants {
+            control,
+            observer: &mut |_| (),
+            sink: &mut |_| ControlFlow::Continue(()),
+            following: Some(&mut following),
+            told: (Instant::ZERO, 0),
+        })?;
+        Ok((finished, following.into_courses()))
     }
 
     /// As [`run_watched`](Engine::run_watched) for a new run of `plan`; `sink` gets each frame that leaves one of
@@ -191,7 +219,7 @@ impl Engine {
         let mut engine = Engine::new(&plan);
         engine.capture = Some(Capture::new(ports, &engine.network, &engine.senders));
         engine.attend_every = 1;
-        engine.run_attended(Attendants { control, observer, sink, told: (Instant::ZERO, 0) })
+        engine.run_attended(Attendants { control, observer, sink, following: None, told: (Instant::ZERO, 0) })
     }
 
     fn run_attended(mut self, mut attendants: Attendants<'_>) -> Result<Finished, Halt> {
@@ -199,7 +227,7 @@ impl Engine {
         attendants.control.flows.fetch_add(self.run_end.counted(), Ordering::Relaxed);
         self.go_on(&mut attendants)?;
         attendants.tell(planned, self.run_end.closed());
-        let Attendants { control: _, observer, sink, told: _ } = attendants;
+        let Attendants { control: _, observer, sink, following: _, told: _ } = attendants;
         if let Some(capture) = &mut self.capture {
             let parts = (&mut self.network, &self.senders, &self.signalling);
             if capture.on_end(self.run_end.at(), parts, sink).is_break() {
@@ -275,6 +303,9 @@ impl Engine {
                 return Err(Halt::Cancelled);
             }
         }
+        if let Some(following) = &mut attendants.following {
+            following.on_event(now, event, &mut self.network, &self.senders);
+        }
         if self.recording.events() & (self.check_every - 1) != 0 {
             return Ok(());
         }
@@ -293,6 +324,8 @@ struct Attendants<'a> {
     control: &'a Control,
     observer: &'a mut dyn FnMut(&Trace),
     sink: Sink<'a>,
+    /// What is followed, if something is.
+    following: Option<&'a mut Following>,
     /// Up to when the control was told of the progress, and of how many flows that they had ended.
     told: (Instant, u64),
 }

@@ -24,7 +24,7 @@ impl Engine {
         self.run_end.stop_at(until);
         let control = Control::default();
         let sink = &mut |_: &_| ControlFlow::Continue(());
-        self.go_on(&mut Attendants { control: &control, observer, sink, told: (Instant::ZERO, 0) })?;
+        self.go_on(&mut Attendants { control: &control, observer, sink, following: None, told: (Instant::ZERO, 0) })?;
         self.senders.check_replays()?;
         if until >= self.run_end.at() {
             return Ok(false);

@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::{Control, Options, Outcome, run};
+use serde_json::{Value, json};
 
 /// One switch with links of 100 Gb/s and 1 us. Packets of 1000 octets and 48 of headers take 83.84 ns, acknowledgements 4.8 ns.
-const STAR: &str = r#"
+pub(super) const STAR: &str = r#"
 duration = "20 ms"
 drain = true
 [topology]
@@ -26,7 +27,7 @@ cn_tag = false
 name = "none"
 "#;
 
-const FABRIC: &str = r#"
+pub(super) const FABRIC: &str = r#"
 duration = "50 ms"
 drain = true
 [topology]
@@ -54,16 +55,21 @@ ack_frame = "60 B"
 name = "dcqcn"
 "#;
 
-fn outcome(text: &str, overrides: &[&str]) -> Outcome {
+pub(super) fn outcome(text: &str, overrides: &[&str]) -> Outcome {
     let scenario = Scenario::parse(text, "operation.toml").and_then(|scenario| scenario.with_overrides(overrides));
     let scenario = scenario.unwrap_or_else(|error| panic!("{overrides:?}: {error}"));
     run(&[scenario], &Options::default(), &Control::default()).unwrap().remove(0)
 }
 
 /// What the first operation of a run gives.
-fn of<T>(outcome: &Outcome, ask: impl FnOnce(&CollectiveRun<'_>) -> T) -> T {
+pub(super) fn of<T>(outcome: &Outcome, ask: impl FnOnce(&CollectiveRun<'_>) -> T) -> T {
     let replication = &outcome.replications[0];
-    ask(&CollectiveRun::all(&outcome.scenario, &replication.fabric, &replication.done)[0])
+    let runs = CollectiveRun::all(&outcome.scenario, &replication.fabric, &replication.done);
+    let run = runs.into_iter().next().expect("an operation");
+    ask(&match &replication.causes {
+        Some(causes) => run.with_causes(causes),
+        None => run,
+    })
 }
 
 /// Completion and lower bound, ps.
@@ -75,9 +81,9 @@ fn took(overrides: &[&str]) -> (u64, u64) {
 }
 
 /// A packet on a link, an acknowledgement on a link, and two links' delay, ps.
-const T: u64 = 83_840;
-const A: u64 = 4_800;
-const D: u64 = 2_000_000;
+pub(super) const T: u64 = 83_840;
+pub(super) const A: u64 = 4_800;
+pub(super) const D: u64 = 2_000_000;
 
 /// From a message's start to its last octet: its packets on the first link, the last one on the second, two delays.
 const fn message(packets: u64) -> u64 {
@@ -164,6 +170,64 @@ fn a_rank_takes_its_overhead_before_each_message_that_waits() {
     assert_eq!(took(&["traffic.overhead=2 us"]), (bound, bound));
     let twice = 2 * bound + 2_000_000 + 7_000_000;
     assert_eq!(took(&["traffic.overhead=2 us", "traffic.rounds=2", "traffic.compute=7 us"]), (twice, twice));
+}
+
+/// The star with a connection for each message, all of which its first window admits: segments of 1000 octets, each acknowledged at
+/// once by 64 octets, which take 5.12 ns a link.
+fn over_tcp(keys: &[&str]) -> Outcome {
+    let roce = "ack_frame = \"60 B\"\nack_every = 1000\n";
+    assert!(STAR.contains(roce));
+    let tcp = STAR
+        .replace("\"roce\"", "\"tcp\"")
+        .replace(roce, "initial_window = 1000\nmax_window = \"1 MB\"\nmin_rto = \"1 ms\"\n");
+    outcome(&tcp, keys)
+}
+
+/// Stages and a tree as over RoCE, but for the acknowledgements.
+#[test]
+fn operations_over_tcp_take_their_steps() {
+    let acknowledgement = 2 * 5_120 + D;
+    let took = |keys: &[&str]| {
+        of(&over_tcp(keys), |run| (run.ended().unwrap().since(run.began().unwrap()).ps(), run.bound().span.ps()))
+    };
+    let stages = ["traffic.operation=pipeline", "traffic.ranks=host{1..4}", "traffic.compute=5 us"];
+    let bound = 6 * message(80) + 5 * 5_000_000;
+    assert_eq!(took(&stages), (bound, bound));
+    let tree = 2 * (message(80) + acknowledgement) + message(80);
+    assert_eq!(took(&["traffic.operation=broadcast"]), (tree, tree));
+    let value = of(&over_tcp(&["traffic.operation=broadcast"]), |run| run.json());
+    let parts = &value["slowest"]["parts"];
+    let ps = |part: &str| (parts[part].as_f64().expect("a time") * 1e12).round() as u64;
+    assert_eq!([ps("serialisation_s"), ps("propagation_s")], [3 * 81 * T, 3 * D]);
+    assert_eq!(
+        [ps("acknowledgement_s"), ps("waiting_at_sender_s"), ps("waiting_in_network_s")],
+        [2 * acknowledgement, 0, 0]
+    );
+}
+
+/// Experts of which some are asked more than others over TCP, with queues that are too short: what the last segment waits for at the switch is waiting in the network, and one that
+/// goes again is counted. The parts are the whole.
+#[test]
+fn waits_over_tcp_are_part_of_the_whole() {
+    let switch = STAR.replace("[scheme]", "[[switch]]\noutput_buffer = \"30 KB\"\n[scheme]");
+    let roce = "ack_frame = \"60 B\"\nack_every = 1000\n";
+    let tcp = switch
+        .replace("\"roce\"", "\"tcp\"")
+        .replace(roce, "initial_window = 40\nmax_window = \"1 MB\"\nmin_rto = \"1 ms\"\n");
+    let outcome = outcome(&tcp, &["traffic.operation=moe", "traffic.skew=2", "traffic.size=800 KB", "duration=2 s"]);
+    of(&outcome, |run| {
+        let (mut again, mut in_network) = (0, 0);
+        for id in run.messages.ids() {
+            let (fate, started) = (run.fate(id), run.tally(id).started);
+            assert!(fate.acknowledged > fate.received && fate.last_sent < fate.received && fate.last_sent >= started);
+            let parts = run.parts(id, fate.acknowledged);
+            let sum = parts.all().iter().fold(Span::ZERO, |sum, (_, span)| sum + *span);
+            assert_eq!(sum, fate.acknowledged.since(started));
+            again += fate.sent_again;
+            in_network += parts.waiting_in_network.ps();
+        }
+        assert!(again > 0 && in_network > 0, "{again} {in_network}");
+    });
 }
 
 /// Ranks on hosts 3 to 6: each starts 1 us after the one before it, whatever number its host has.
@@ -345,7 +409,7 @@ fn pauses_count_while_a_message_is_sent() {
         assert!(pauses.start.len() > 10, "{} pauses", pauses.start.len());
         let mut cut = 0;
         for message in run.messages.ids() {
-            let (started, until) = (run.tally(message).started, run.roce(message).received);
+            let (started, until) = (run.tally(message).started, run.fate(message).received);
             let link = ChainLink { message, parts: TimeParts::default(), started };
             let of_port = |port: &PortId| -> u64 {
                 let rows = (0..pauses.start.len()).filter(|row| pauses.port[*row] == port.number());

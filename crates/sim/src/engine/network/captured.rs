@@ -36,6 +36,11 @@ impl Network {
         self.frame_on_link(id, 0, number)
     }
 
+    /// How long a port takes to transmit a frame, at its rate now.
+    pub(in crate::engine) fn transmission(&self, id: PortId, frame: &Frame) -> Span {
+        Span::from_ps(self.ports[id].transmission(frame.octets()))
+    }
+
     /// As [`frame_about_to_arrive`](Network::frame_about_to_arrive), of each frame on each link at the end of a run.
     pub(in crate::engine) fn frames_on_links(
         &mut self,

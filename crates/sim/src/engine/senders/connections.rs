@@ -43,6 +43,9 @@ impl Senders {
         let ack = connection.receiver.on_segment(now, segment);
         let (expected, last) = (connection.receiver.next_expected(), connection.segments);
         let completes = expected == last && before != last;
+        if completes {
+            connection.completed_by(segment);
+        }
         if ack.is_none() {
             self.schedule_timer(flow, schedule);
         }
@@ -51,10 +54,14 @@ impl Senders {
 
     /// An acknowledgement reaches the sender: returns whether all is acknowledged with it.
     pub(in crate::engine) fn segments_acknowledged(&mut self, now: Instant, flow: FlowId, number: u32) -> bool {
-        let sender = &mut self.connection(flow).sender;
-        let before = sender.finished();
-        sender.on_ack(now, number);
-        sender.finished() && !before
+        let connection = self.connection(flow);
+        let before = connection.sender.finished();
+        connection.sender.on_ack(now, number);
+        let completes = connection.sender.finished() && !before;
+        if completes {
+            connection.acknowledged = now;
+        }
+        completes
     }
 
     /// A timer of a connection may have expired: returns the acknowledgement that is due then, if one is.

@@ -73,6 +73,26 @@ pub(super) enum Kind {
     Plain,
 }
 
+/// How far a queue pair is with its packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Passing {
+    /// Packets that have passed the limiter, and how many of them had before.
+    pub(super) packets: u64,
+    pub(super) again: u64,
+    pub(super) next: NextPacket,
+}
+
+/// What holds the next packet of a queue pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NextPacket {
+    /// There is none, or the window, credit or the limiter holds it.
+    Held,
+    /// It waits at its adapter for the host's link.
+    AtAdapter,
+    /// From this instant on nothing but the host's link, which its flow has to itself.
+    From(Instant),
+}
+
 /// A reaction point that has woken up.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Woken {
@@ -258,6 +278,20 @@ impl Senders {
     /// Whether the reaction point of a queue pair hears of acknowledgements.
     pub(super) fn hears_acknowledgements(&self, flow: FlowId) -> bool {
         matches!(&self.flows[flow].source, Source::Roce(pair) if pair.hears(EventKind::Acknowledgement))
+    }
+
+    /// How far a flow is with its packets; `None` if it has no queue pair now.
+    pub(super) fn passing(&self, flow: FlowId) -> Option<Passing> {
+        let sender = &self.flows[flow];
+        let Source::Roce(pair) = &sender.source else { return None };
+        let limiter = self.limiters.get(sender.limiter)?;
+        let stats = pair.sender.stats();
+        let next = match (sender.adapter, pair.next_ready()) {
+            (Some(_), _) if limiter.at_adapter && limiter.queue.front() == Some(&flow) => NextPacket::AtAdapter,
+            (None, Some(at)) => NextPacket::From(at.max(limiter.driver.pacer.next())),
+            _ => NextPacket::Held,
+        };
+        Some(Passing { packets: stats.packets, again: stats.retransmitted, next })
     }
 
     /// What each limiter has counted, told the plans of flows.
