@@ -7,7 +7,7 @@ use crate::metrics::{self, CausesByFlow, CollectiveRun, Meter};
 use crate::run_id::RunId;
 use qcnlab_scenario::Scenario;
 use qcnlab_schemes::foreign;
-use qcnlab_sim::{Control, Engine, Finished, Followed, Halt, Plan, PortId, Record, Sink, Trace};
+use qcnlab_sim::{Control, Engine, Finished, Followed, Halt, Plan, PortId, Record, Sink, Trace, run_following};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -100,7 +100,7 @@ fn causes(
     let again = |followed: &[Followed]| {
         let mut plan = fabric.plan(scenario, seed, rep);
         plan.record = Record { kept: true, ..Record::default() };
-        Engine::run_following(plan, followed, control).map_err(|halt| halted(scenario, rep, halt))
+        run_following(plan, followed, control).map_err(|halt| halted(scenario, rep, halt))
     };
     metrics::causes(&CollectiveRun::all(scenario, fabric, done), again)
 }

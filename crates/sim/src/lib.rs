@@ -62,7 +62,7 @@ mod wred;
 pub use audit::Violation;
 pub use course::{Course, CrossedLink, Followed, PassedPacket};
 pub use departure::{DataFacts, Departure, FrameFacts, SignalFacts};
-pub use engine::{Control, Ending, Engine, Finished, Halt, Sink, SoFar};
+pub use engine::{Control, Ending, Engine, Finished, Halt, Sink, SoFar, run_following};
 pub use ids::{FlowId, LimiterId, NodeId, PortId};
 pub use path_choice::{PathChoice, QueueChoice};
 pub use plan::{

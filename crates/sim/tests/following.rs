@@ -4,7 +4,7 @@ mod net;
 
 use net::Net;
 use qcnlab_sim::roce::{QpConfig, QpRecovery};
-use qcnlab_sim::{Control, Course, Engine, Events, FlowId, Followed, Traffic, testing};
+use qcnlab_sim::{Control, Course, Events, FlowId, Followed, Traffic, run_following, testing};
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 
 /// Three hosts behind a switch, links of 10 Gb/s and 1 us: a packet of 1048 octets takes 838.4 ns.
@@ -29,7 +29,7 @@ fn message(net: &mut Net, from: &str, to: &str, start_ns: u64, window: Option<u6
 fn follow(net: &Net, flows: &[FlowId], until_ns: u64) -> Vec<Course> {
     let until = Instant::ZERO + Span::from_ns(until_ns);
     let followed: Vec<_> = flows.iter().map(|flow| Followed { flow: *flow, from: Instant::ZERO, until }).collect();
-    let (done, courses) = Engine::run_following(net.plan.clone(), &followed, &Control::default()).unwrap();
+    let (done, courses) = run_following(net.plan.clone(), &followed, &Control::default()).unwrap();
     let mut plain = net.run();
     plain.counters.events = done.counters.events;
     assert_eq!(plain, done);

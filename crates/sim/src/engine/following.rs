@@ -62,18 +62,18 @@ impl Following {
         }
         let Following { messages, live, before, .. } = self;
         for message in &*live {
-            messages[*message].look(*before, senders);
+            messages[*message].observe(*before, senders);
         }
         *before = now;
         live.retain(|message| messages[*message].followed.until >= now);
         if let Event::Arrival(port) = event
             && !live.is_empty()
         {
-            self.on_arrival(now, port, network);
+            self.note_crossing(now, port, network);
         }
     }
 
-    fn on_arrival(&mut self, now: Instant, port: PortId, network: &mut Network) {
+    fn note_crossing(&mut self, now: Instant, port: PortId, network: &mut Network) {
         let (left, frame) = network.frame_about_to_arrive(now, port, |_| 0);
         if frame.is(flag::NOT_DATA) || !frame.is(flag::SEGMENT) {
             return;
@@ -102,8 +102,8 @@ impl Following {
 }
 
 impl Message {
-    /// Looks at its sender: what is there has been since `before`.
-    fn look(&mut self, before: Instant, senders: &Senders) {
+    /// Observes its sender: what is there has been since `before`.
+    fn observe(&mut self, before: Instant, senders: &Senders) {
         let Some(Passing { packets, again, next }) = senders.passing(self.followed.flow) else { return };
         if packets > self.packets {
             let permitted = self.permitted.take().unwrap_or(before).min(before);

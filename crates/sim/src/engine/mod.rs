@@ -178,30 +178,6 @@ impl Engine {
         })
     }
 
-    /// As [`run`](Engine::run) for a new run of `plan`; returns beside what it gave the course of each of `messages`. The
-    /// run is the same as without, but for the number of its events: it has them [everywhere](Events::Everywhere).
-    ///
-    /// # Errors
-    /// As [`run`](Engine::run).
-    pub fn run_following(
-        mut plan: Plan,
-        messages: &[Followed],
-        control: &Control,
-    ) -> Result<(Finished, Vec<Course>), Halt> {
-        plan.events = Events::Everywhere;
-        let mut engine = Engine::new(&plan);
-        engine.attend_every = 1;
-        let mut following = Following::new(messages);
-        let finished = engine.run_attended(Attendants {
-            control,
-            observer: &mut |_| (),
-            sink: &mut |_| ControlFlow::Continue(()),
-            following: Some(&mut following),
-            told: (Instant::ZERO, 0),
-        })?;
-        Ok((finished, following.into_courses()))
-    }
-
     /// As [`run_watched`](Engine::run_watched) for a new run of `plan`; `sink` gets each frame that leaves one of
     /// `ports`, and each signal that a host hears there, in the order of time. The run is the same as without, but for
     /// the number of its events: it has them [everywhere](Events::Everywhere). When the sink breaks, the run stops.
@@ -317,6 +293,30 @@ impl Engine {
         self.recording.show_so_far(now, attendants.observer);
         Ok(())
     }
+}
+
+/// As [`Engine::run`] for a new run of `plan`; returns beside what that gives the course of each of `messages`. The run is the
+/// same as without, but for the number of its events: it has them [everywhere](Events::Everywhere).
+///
+/// # Errors
+/// As [`Engine::run`].
+pub fn run_following(
+    mut plan: Plan,
+    messages: &[Followed],
+    control: &Control,
+) -> Result<(Finished, Vec<Course>), Halt> {
+    plan.events = Events::Everywhere;
+    let mut engine = Engine::new(&plan);
+    engine.attend_every = 1;
+    let mut following = Following::new(messages);
+    let finished = engine.run_attended(Attendants {
+        control,
+        observer: &mut |_| (),
+        sink: &mut |_| ControlFlow::Continue(()),
+        following: Some(&mut following),
+        told: (Instant::ZERO, 0),
+    })?;
+    Ok((finished, following.into_courses()))
 }
 
 /// Who follows a run.
