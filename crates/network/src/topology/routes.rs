@@ -4,6 +4,7 @@ use super::{LinkId, Network, NodeId, PortId, TopologyError};
 use qcnlab_units::{Id, IdVec, ids};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 
 /// Most paths that [`Routes::all`] gives for a pair.
 pub const MOST_PATHS: u64 = 64;
@@ -24,13 +25,15 @@ pub struct Routes<'a> {
     /// Ports that lead out of each node to a switch, in order; `starts` has where each node's begin.
     out: Vec<PortId>,
     starts: IdVec<NodeId, usize>,
+    /// The switch that each of these ports leads to.
+    ahead: Vec<SwitchId>,
     /// The one port of each host that has one.
     adapters: IdVec<NodeId, Option<PortId>>,
     /// Shortest paths to each switch that was a destination so far.
     to_switch: HashMap<NodeId, PathsToSwitch>,
     /// Position of each node among the switches.
     ranks: IdVec<NodeId, SwitchId>,
-    switches: usize,
+    switches: IdVec<SwitchId, NodeId>,
 }
 
 ids! {
@@ -89,13 +92,11 @@ impl<'a> Routes<'a> {
                 next[from] += 1;
             }
         }
-        let mut switches = 0_usize;
-        let rank = |node: NodeId| {
-            switches += usize::from(network.is_switch(node));
-            SwitchId::at(switches.saturating_sub(1))
-        };
-        let ranks = network.nodes.ids().map(rank).collect();
-        Ok(Routes { network, out, starts, adapters, to_switch: HashMap::new(), ranks, switches })
+        let switches: IdVec<SwitchId, NodeId> = network.nodes.ids().filter(|node| network.is_switch(*node)).collect();
+        let mut ranks = IdVec::for_each_of(&network.nodes, SwitchId::new(0));
+        switches.enumerate().for_each(|(rank, node)| ranks[*node] = rank);
+        let ahead = out.iter().map(|port| ranks[network.ends(*port).1]).collect();
+        Ok(Routes { network, out, starts, ahead, adapters, to_switch: HashMap::new(), ranks, switches })
     }
 
     /// The switch that a host is linked to; `None` where it has no link, or one to another host.
@@ -226,7 +227,7 @@ impl<'a> Routes<'a> {
         let reached = |node: &NodeId| self.is_switch(*node) && left(*node) != FAR;
         let mut nearest_first: Vec<NodeId> = self.network.nodes.ids().filter(reached).collect();
         nearest_first.sort_by_key(|node| left(*node));
-        let mut times = IdVec::from(vec![None; self.switches]);
+        let mut times = IdVec::for_each_of(&self.switches, None);
         for node in nearest_first {
             let nearer = |port: &PortId| left(self.network.ends(*port).1).saturating_add(1) == left(node);
             times[self.rank(node)] = match self.ports_of(node).find(nearer) {
@@ -318,8 +319,12 @@ impl<'a> Routes<'a> {
     }
 
     fn ports_of(&self, node: NodeId) -> impl Iterator<Item = PortId> {
-        let (start, end) = (self.starts[node], self.starts[NodeId::new(node.number() + 1)]);
-        self.out[start..end].iter().copied()
+        self.out[self.ports_out(node)].iter().copied()
+    }
+
+    /// Where the ports of a node that lead to switches stand.
+    fn ports_out(&self, node: NodeId) -> Range<usize> {
+        self.starts[node]..self.starts[NodeId::new(node.number() + 1)]
     }
 
     /// Find the paths to a switch, unless they are known.
@@ -327,22 +332,22 @@ impl<'a> Routes<'a> {
         if self.to_switch.contains_key(&end) {
             return;
         }
-        if (self.to_switch.len() + 1) * self.switches > MOST_ENTRIES {
+        if (self.to_switch.len() + 1) * self.switches.len() > MOST_ENTRIES {
             self.to_switch.clear();
         }
-        let mut paths = PathsToSwitch { hops: vec![FAR; self.switches].into(), ways: vec![0; self.switches].into() };
-        let rank = |node: NodeId| self.ranks[node];
-        (paths.hops[rank(end)], paths.ways[rank(end)]) = (0, 1);
-        let (mut queue, mut done) = (vec![end], 0);
-        while let Some(&node) = queue.get(done) {
+        let switches = &self.switches;
+        let mut paths =
+            PathsToSwitch { hops: IdVec::for_each_of(switches, FAR), ways: IdVec::for_each_of(switches, 0) };
+        let end_rank = self.rank(end);
+        (paths.hops[end_rank], paths.ways[end_rank]) = (0, 1);
+        let (mut queue, mut done) = (vec![end_rank], 0);
+        while let Some(&switch) = queue.get(done) {
             done += 1;
-            let (hops, ways) = (paths.hops[rank(node)] + 1, paths.ways[rank(node)]);
-            for port in self.ports_of(node) {
-                let next = self.network.ends(port).1;
-                let there = rank(next);
+            let (hops, ways) = (paths.hops[switch] + 1, paths.ways[switch]);
+            for &there in &self.ahead[self.ports_out(switches[switch])] {
                 if paths.hops[there] == FAR {
                     paths.hops[there] = hops;
-                    queue.push(next);
+                    queue.push(there);
                 }
                 if paths.hops[there] == hops {
                     paths.ways[there] = paths.ways[there].saturating_add(ways);
