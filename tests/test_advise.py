@@ -18,8 +18,10 @@ from qcnlab.advising.cases import NAMES, derive
 from qcnlab.advising.knobs import KMAX, KMIN, RATIO, Space
 from qcnlab.advising.regret import regrets
 from qcnlab.advising.searching import _Left
+from qcnlab.advising.told import AdviceSummary
 from qcnlab.results.explanation import explanation
 from qcnlab.tuning.trial import Trial
+from typed_dicts import unlike
 
 pytest.importorskip("optuna")
 
@@ -338,8 +340,7 @@ def test_values_of_flows_that_did_not_finish_are_bounds(
     words = " ".join(told.text().split())
     assert "Flows did not finish in own (3 flows): values there are lower bounds" in words
     assert ">= " in words
-    unfinished: Any = told.summary["unfinished"]
-    assert unfinished["present"] == {"own": 3}
+    assert told.summary["unfinished"]["present"] == {"own": 3}
 
 
 BAD = {
@@ -392,7 +393,9 @@ def test_python_has_the_same_search(fabric: qcnlab.Scenario, tmp_path: Path) -> 
     again = qcnlab.advise(
         fabric, cases=["own"], trials=2, flatness=False, seed=5, out=folder, subject_to=["drops=0"]
     )
-    assert again.summary == told.summary == json.loads((folder / "advice.json").read_bytes())
+    written = json.loads((folder / "advice.json").read_bytes())
+    assert again.summary == told.summary == written
+    assert unlike(written, AdviceSummary) == []
     assert repr(told) == f"<Advice {fabric.name}: 2 trials>"
     assert told.text().startswith(f"{fabric.name}: minimize slowdown_p99")
     assert len(told.plot().axes) == 2 and told.to_polars().height == 3

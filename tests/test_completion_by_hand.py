@@ -10,9 +10,10 @@ import pytest
 
 import qcnlab
 from made_up_run import META, made_up_summary
-from qcnlab.results.completion import Completions
+from qcnlab.results.completion import Completions, CompletionSummary
 from qcnlab.runs.percentiles import Bound, Group, percentile
 from qcnlab.runs.tables import Table
+from typed_dicts import unlike
 
 CONFIG = '[[traffic]]\narrivals = "list"\n[[traffic]]\narrivals = "poisson"\n'
 # A run of two replications that end at 1 and at 2 s.
@@ -171,6 +172,7 @@ def test_formats_worked_by_hand() -> None:
     assert r"\caption{made. 1 of 2 flows of a size finished. " in fct.latex()
     assert fct.csv().splitlines()[1].startswith("up to 1 KB,1000,1000,1,1,0.004,false,0.004,false")
     told = fct.summary()
+    assert unlike(told, CompletionSummary) == []
     assert json.loads(json.dumps(told)) == told
     assert {key: told[key] for key in ("scenario", "by", "buckets", "base", "percentile")} == {
         "scenario": "made", "by": "size", "buckets": "1 KB", "base": "alone", "percentile": "rank",

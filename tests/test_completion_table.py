@@ -17,7 +17,11 @@ import qcnlab
 from conftest import ROOT, CommandLine
 from made_up_run import META, made_up_summary
 from qcnlab.results import comparison
-from qcnlab.results.completion_table import CompletionRecord, CompletionTable
+from qcnlab.results.completion_table import (
+    CompletionRecord,
+    CompletionTable,
+    CompletionTableSummary,
+)
 from qcnlab.runs.percentiles import Bound
 from qcnlab.runs.tables import Table
 from typed_dicts import unlike
@@ -182,6 +186,7 @@ def test_another_rule_for_percentiles() -> None:
         told = [row.percentiles["slowdown"][50].median.value for row in table.rows]
         assert told == [value, value]
         assert table.summary()["percentile"] == rule
+        assert unlike(table.summary(), CompletionTableSummary) == []
 
 
 def test_what_it_refuses() -> None:

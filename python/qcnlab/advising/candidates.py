@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from qcnlab.advising.cases import Case
     from qcnlab.advising.knobs import Space
+    from qcnlab.advising.told import AdviceSummary, ToldCase, ToldSettings
     from qcnlab.api import Scenario
     from qcnlab.tuning.goals import Constraint, Objective
     from qcnlab.tuning.trial import Search, Trial
@@ -269,7 +270,7 @@ class Candidates:
         return pl.DataFrame(rows, infer_schema_length=None)
 
     @property
-    def summary(self) -> dict[str, object]:
+    def summary(self) -> AdviceSummary:
         """All that is told as values for JSON; `None` for what is infinite or missing."""
         good = self.good
         words = [self.space.words(self.trials[number].values) for number in good]
@@ -325,7 +326,11 @@ class Candidates:
                     "most": part.dominates,
                     "pauses": part.pauses,
                     "rates_sampled": part.sampled,
-                    **part.seconds,
+                    "lasted_s": part.seconds["lasted_s"],
+                    "sending_s": part.seconds["sending_s"],
+                    "paused_s": part.seconds["paused_s"],
+                    "limited_s": part.seconds["limited_s"],
+                    "rest_s": part.seconds["rest_s"],
                 }
                 for part in self.parts
             ],
@@ -338,7 +343,7 @@ class Candidates:
             "exports": self.exports,
         }
 
-    def _case(self, index: int) -> dict[str, object]:
+    def _case(self, index: int) -> ToldCase:
         case, best = self.cases[index], self.regrets.best[index]
         column = [self.values(trial)[index] for trial in self.trials]
         owner = None if best is None else column.index(best)
@@ -351,7 +356,7 @@ class Candidates:
             "regret_of_1": self.regrets.scale[index] if best is not None else None,
         }
 
-    def _settings(self, number: int) -> dict[str, object]:
+    def _settings(self, number: int) -> ToldSettings:
         trial = self.trials[number]
         return {
             "trial": number,

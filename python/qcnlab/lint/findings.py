@@ -106,7 +106,7 @@ class Site:
             if port.neighbor is not None and port.up
         ]
 
-    def of(self, name: str) -> list[End]:
+    def ends_of(self, name: str) -> list[End]:
         """Return the ports of a switch with a link."""
         return [end for end in self.ends if end.switch.name == name]
 

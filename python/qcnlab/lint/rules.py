@@ -341,7 +341,7 @@ def _hasty_watchdog(site: Site) -> Iterator[Finding]:
             continue
         rates = [
             (each.port.speed or 0) * MBPS
-            for each in site.of(far.switch.name)
+            for each in site.ends_of(far.switch.name)
             if each.port.name != far.port.name and each.port.speed
         ]
         for priority in far.switch.pfc(far.port.name):
@@ -477,7 +477,7 @@ def _least_queue(site: Site, end: End, priority: int) -> tuple[str, int, int] | 
     profile, group = site.queue(end, priority), site.group(end, priority)
     pool = switch.pools.get(profile.pool) if profile is not None else None
     shared, alpha = shared_of(site, switch, group), alpha_of(group)
-    inputs = len(site.of(switch.name)) - 1
+    inputs = len(site.ends_of(switch.name)) - 1
     if profile is None or pool is None or shared is None or alpha is None or inputs < 1:
         return None
     if profile.static_th is not None:

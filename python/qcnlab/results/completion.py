@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from qcnlab.errors import AnalysisError
 from qcnlab.printing import text
@@ -57,6 +57,20 @@ UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
 
 Value = str | int | float | bool | None
 """A cell of a group's record."""
+
+
+class CompletionSummary(TypedDict):
+    """Completion times of a run's flows; `groups` have the columns of `Completions.to_polars`."""
+
+    scenario: str
+    by: str
+    buckets: str | None
+    base: str
+    percentile: str
+    flows: int
+    finished: int
+    definitions: list[str]
+    groups: list[dict[str, Value]]
 
 
 class Completions:
@@ -264,7 +278,7 @@ class Completions:
         ]
         return header, rows
 
-    def summary(self) -> dict[str, object]:
+    def summary(self) -> CompletionSummary:
         """Return all of it as JSON holds it.
 
         Returns

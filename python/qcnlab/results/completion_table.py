@@ -97,6 +97,18 @@ class CompletionRecord(TypedDict):
     difference_high: float | None
 
 
+class CompletionTableSummary(TypedDict):
+    """Completion times of several runs beside each other."""
+
+    runs: list[str]
+    by: str
+    buckets: str | None
+    base: str
+    percentile: str
+    definitions: list[str]
+    groups: list[CompletionRecord]
+
+
 class CompletionTable:
     """Completion times and slowdowns of several runs, grouped alike.
 
@@ -372,7 +384,7 @@ class CompletionTable:
         records = self.records()
         return markup.csv(list(records[0]), [list(record.values()) for record in records])
 
-    def summary(self) -> dict[str, object]:
+    def summary(self) -> CompletionTableSummary:
         """Return all of it as JSON holds it.
 
         Returns

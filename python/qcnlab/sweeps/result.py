@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from qcnlab import catalogue
 from qcnlab.errors import AnalysisError, scenario_error
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from qcnlab.records import JsonObject
     from qcnlab.runs.intervals import Interval
     from qcnlab.sweeps.grid import Axis
-    from qcnlab.sweeps.known import Manifest
+    from qcnlab.sweeps.known import Manifest, PrecisionEntry
     from qcnlab.sweeps.precision import Precision
     from qcnlab.sweeps.runs import Floats, Runs
 
@@ -55,6 +55,29 @@ NOTES = {
     ),
 }
 """What the columns mean that a table has only where they are needed."""
+
+
+class SweptPoint(TypedDict):
+    """A point: the value of each key, how many runs it has, and its metrics over these."""
+
+    values: dict[str, str | float | bool]
+    runs: int
+    metrics: dict[str, dict[str, object]]
+
+
+class _Stated(TypedDict, total=False):
+    precision: PrecisionEntry
+
+
+class SweepSummary(_Stated):
+    """What varies and what each point gave; `precision` is there where it was asked for."""
+
+    scenario: str
+    title: str
+    vary: dict[str, list[Any]]
+    replications: int
+    seed: int
+    points: list[SweptPoint]
 
 
 class Sweep:
@@ -189,7 +212,7 @@ class Sweep:
         """Return `metrics` as an Arrow C stream capsule, without copying."""
         return self.metrics.__arrow_c_stream__(requested_schema)
 
-    def summary(self) -> dict[str, object]:
+    def summary(self) -> SweepSummary:
         """Return what varies and, for each point, its values and metrics over its replications.
 
         Returns
@@ -198,12 +221,13 @@ class Sweep:
             `["points"][i]["metrics"][name]` has `unit`, `median`, `min`, `max` and `values` as a
             run's summary has.
         """
+        stated: _Stated = {"precision": self._known["precision"]} if self.precision else {}
         return {
             "scenario": self.name,
             "title": self.title,
             "vary": self.vary,
             "replications": self.replications,
-            **({"precision": self._known["precision"]} if self.precision else {}),
+            **stated,
             "seed": self.seed,
             "points": [
                 {

@@ -139,7 +139,7 @@ def fabric(source: str) -> Fabric:
 
 
 def _port(site: Site, name: str, far: str, cable: int) -> Settings:
-    pause = site.of("pause", "only", name)
+    pause = site.first_table("pause", "only", name)
     on = pause is not None and pause.get("kind") == "priority"
     pfc = tuple(classes_of(pause)) if on and pause else ()
     if pause is not None and pause.get("kind") == "link":
@@ -177,7 +177,7 @@ def _marks(site: Site, name: str, far: str) -> list[tuple[int, Marks]]:
 
 
 def _weights(site: Site, name: str) -> list[tuple[int, int]]:
-    table = site.of("switch", "only", name) or {}
+    table = site.first_table("switch", "only", name) or {}
     parts = [part.partition(":") for part in str(table.get("weights") or "").split(",") if part]
     return [(int(queue), int(weight)) for queue, _, weight in parts]
 
@@ -190,7 +190,7 @@ def _watermarks(pause: JsonObject) -> Watermarks | None:
 
 
 def _watchdog(site: Site, name: str) -> Watchdog | None:
-    table = site.of("watchdog", "only", name)
+    table = site.first_table("watchdog", "only", name)
     if table is None:
         return None
     keys = ("detect_after", "restore_after", "poll")

@@ -73,7 +73,7 @@ class Site:
         """Return the tables of a name, one or several."""
         return tables_of(self.tree, name)
 
-    def of(self, name: str, key: str, node: str) -> JsonObject | None:
+    def first_table(self, name: str, key: str, node: str) -> JsonObject | None:
         """Return the first table of a name whose `key` selects a node or port."""
         for table in self.tables(name):
             if selects(table.get(key, "*"), node):
@@ -180,7 +180,7 @@ def rows_of(site: Site, name: str, hwsku: str | None) -> Tables:
         tables["DEVICE_NEIGHBOR"][port] = {"name": far}
         ports.append((port, far))
         at += serial
-    pause = site.of("pause", "only", name)
+    pause = site.first_table("pause", "only", name)
     classes = classes_of(pause) if pause and pause["kind"] == "priority" else []
     if classes:
         tables["PORT_QOS_MAP"] = {
@@ -198,7 +198,7 @@ def _buffers(
     site: Site, name: str, ports: list[tuple[str, str]], classes: list[int],
     pause: JsonObject | None, tables: Tables,
 ) -> None:  # fmt: skip
-    buffer = site.of("shared_buffer", "only", name)
+    buffer = site.first_table("shared_buffer", "only", name)
     if buffer is None:
         site.report.not_modelled.append((f"{name}: no [[shared_buffer]]", "no rows of buffers"))
         return
@@ -290,7 +290,7 @@ def _thresholds(
 
 
 def _watchdog(site: Site, name: str, ports: list[tuple[str, str]], tables: Tables) -> None:
-    table = site.of("watchdog", "only", name)
+    table = site.first_table("watchdog", "only", name)
     if table is None:
         return
     times = {
@@ -312,7 +312,7 @@ def _watchdog(site: Site, name: str, ports: list[tuple[str, str]], tables: Table
 
 
 def _weights(site: Site, name: str, ports: list[tuple[str, str]], tables: Tables) -> None:
-    table = site.of("switch", "only", name)
+    table = site.first_table("switch", "only", name)
     if table is None or not table.get("weights"):
         return
     for part in table["weights"].split(","):
