@@ -106,18 +106,21 @@ SERIES = (
 COLUMNS = {"ns_per_hop": "ns a hop", "setup_s": "set-up, s", "mib": "MiB"}
 
 
-def once() -> Point:
+def once(*options: str) -> Point:
     """Run the scenario that is in place."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    run = subprocess.run([str(OURS), str(SCENARIO)], capture_output=True, text=True, check=False)
+    line = [str(OURS), *options, str(SCENARIO)]
+    run = subprocess.run(line, capture_output=True, text=True, check=False)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if run.returncode != 0:
         sys.exit(f"growth: {SCENARIO} does not run:\n{run.stderr}")
-    frame_hops, _, _, cpu_s, kib = (float(word) for word in run.stdout.split())
+    frame_hops, events, _, cpu_s, kib = (float(word) for word in run.stdout.split())
     spent = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
     return {
         "frame_hops": frame_hops,
-        "ns_per_hop": cpu_s / frame_hops * 1e9,
+        "events": events,
+        "run_s": cpu_s,
+        "ns_per_hop": cpu_s / frame_hops * 1e9 if frame_hops else math.nan,
         "setup_s": max(spent - cpu_s, 0.001),
         "mib": kib / 1024,
     }
