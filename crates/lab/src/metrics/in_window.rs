@@ -372,7 +372,7 @@ mod tests {
     }
 
     /// The metric of [`ramp`], in whole thousandths.
-    fn of_ramp(name: &str, window: (f64, f64), limit: f64) -> Option<f64> {
+    fn metric_of_ramp(name: &str, window: (f64, f64), limit: f64) -> Option<f64> {
         let value = metric_in_window(name, &ramp(), window, Some(limit)).unwrap_or_else(|error| panic!("{error}"));
         value.map(|value| (value * 1e3).round() / 1e3)
     }
@@ -381,18 +381,18 @@ mod tests {
     /// in bin 1, twice 1.1 in bin 3. Up to 10 ms the highest is 9.3, in bin 4, and is the first at 8.835.
     #[test]
     fn a_ramp_lasts_from_twice_the_limit_to_nearly_the_highest() {
-        let ramp = |until: f64, limit: f64| of_ramp("ramp_ms", (0.0, until), limit);
+        let ramp = |until: f64, limit: f64| metric_of_ramp("ramp_ms", (0.0, until), limit);
         assert_eq!([ramp(16e-3, 0.9), ramp(16e-3, 0.4), ramp(16e-3, 1.1)], [Some(6.0), Some(8.0), Some(4.0)]);
         assert_eq!([ramp(10e-3, 0.9), ramp(16e-3, 5.1)], [Some(4.0), None]);
         // From 4 ms on bins count from there.
-        assert_eq!(of_ramp("ramp_ms", (4e-3, 16e-3), 1.4), Some(4.0));
+        assert_eq!(metric_of_ramp("ramp_ms", (4e-3, 16e-3), 1.4), Some(4.0));
     }
 
     /// Above 45 octets at 0.5 ms, at 45 or below again at 1.5; 50 and 40 themselves are not above. What is above later does
     /// not count. From 1 ms on the first fall is 0.5 ms later.
     #[test]
     fn the_first_fall_of_a_queue() {
-        let fall = |from: f64, limit: f64| of_ramp("first_fall_ms", (from, 3e-3), limit);
+        let fall = |from: f64, limit: f64| metric_of_ramp("first_fall_ms", (from, 3e-3), limit);
         assert_eq!([45.0, 50.0, 40.0].map(|limit| fall(0.0, limit)), [Some(1.5); 3]);
         assert_eq!([fall(0.0, 85.0), fall(0.0, 90.0), fall(0.0, 20.0)], [Some(2.5), Some(0.0), None]);
         assert_eq!(fall(1e-3, 45.0), Some(0.5));
@@ -402,7 +402,7 @@ mod tests {
     /// are 9.53 on average.
     #[test]
     fn throughput_is_regained_at_the_start_of_a_bin() {
-        let regain = |window: (f64, f64), limit: f64| of_ramp("regain_ms", window, limit);
+        let regain = |window: (f64, f64), limit: f64| metric_of_ramp("regain_ms", window, limit);
         assert_eq!([9.2, 9.5, 9.6].map(|limit| regain((0.0, 16e-3), limit)), [Some(8.0), Some(10.0), None]);
         assert_eq!([regain((6e-3, 16e-3), 8.9), regain((6e-3, 12e-3), 2.9)], [Some(2.0), Some(0.0)]);
     }
@@ -412,8 +412,8 @@ mod tests {
     #[test]
     fn a_flow_that_gets_nothing_does_not_swing() {
         let swing = 0.5 * (1.75_f64 - (3.5_f64 / 3.0).powi(2)).sqrt() / (3.5 / 3.0);
-        assert_eq!(of_ramp("rate_swing", (0.0, 6e-3), 0.0), Some((swing * 1e3).round() / 1e3));
-        assert_eq!(of_ramp("lowest_bin_gbps", (2e-3, 16e-3), 0.0), Some(1.0));
+        assert_eq!(metric_of_ramp("rate_swing", (0.0, 6e-3), 0.0), Some((swing * 1e3).round() / 1e3));
+        assert_eq!(metric_of_ramp("lowest_bin_gbps", (2e-3, 16e-3), 0.0), Some(1.0));
     }
 
     #[test]
@@ -421,10 +421,10 @@ mod tests {
         for name in
             ["queue_spread_bytes", "regain_ms", "ramp_ms", "lowest_bin_gbps", "rate_swing", "jain", "rate_ratio"]
         {
-            assert_eq!(of_ramp(name, (1.0, 2.0), 1.0), None, "{name}");
+            assert_eq!(metric_of_ramp(name, (1.0, 2.0), 1.0), None, "{name}");
         }
-        assert_eq!(of_ramp("bottleneck_drops", (1.0, 2.0), 1.0), Some(0.0));
-        assert_eq!(of_ramp("first_fall_ms", (1.0, 2.0), 1.0), Some(0.0));
+        assert_eq!(metric_of_ramp("bottleneck_drops", (1.0, 2.0), 1.0), Some(0.0));
+        assert_eq!(metric_of_ramp("first_fall_ms", (1.0, 2.0), 1.0), Some(0.0));
     }
 
     #[test]
@@ -435,14 +435,14 @@ mod tests {
             let refused = metric_in_window("jain", &ramp(), (from, until), None);
             assert!(matches!(refused, Err(WindowError::Empty { .. })), "{from} {until}");
         }
-        assert_eq!(of_ramp("jain", (0.0, 2e-3), 0.0), Some(0.5));
+        assert_eq!(metric_of_ramp("jain", (0.0, 2e-3), 0.0), Some(0.5));
     }
 
     /// A level that is just reached counts; one bin may be enough; drops at several times add up; the flow whose rows are
     /// there counts, whichever it is.
     #[test]
     fn levels_just_reached_and_rows_of_one_flow_count() {
-        assert_eq!(of_ramp("ramp_ms", (0.0, 16e-3), 0.5), Some(8.0));
+        assert_eq!(metric_of_ramp("ramp_ms", (0.0, 16e-3), 0.5), Some(8.0));
         let one = Traces { recovery_hold_s: 2e-3, ..ramp() };
         let regain = |limit| metric_in_window("regain_ms", &one, (0.0, 16e-3), Some(limit)).expect("a metric");
         assert_eq!(
@@ -456,7 +456,7 @@ mod tests {
         let mean = metric_in_window("bottleneck_gbps", &second, (0.0, 6e-3), None).expect("a metric");
         assert!(mean.is_some_and(|mean| (mean - 4.0).abs() < 1e-9), "{mean:?}");
         // 0 is a limit, too.
-        assert_eq!(of_ramp("first_fall_ms", (0.0, 3e-3), 0.0), None);
+        assert_eq!(metric_of_ramp("first_fall_ms", (0.0, 3e-3), 0.0), None);
     }
 
     #[test]

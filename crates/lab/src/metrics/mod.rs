@@ -133,7 +133,7 @@ pub const METRICS: &[Metric] = &[
         about: "Octets through the bottleneck from the end of warm-up to the start of the hotspot (without one, to \
                 the end), as a share of what the link could carry.",
         source: "-",
-        definition: Definition::Run(|view| view.of_link(view.through()?.before.value())),
+        definition: Definition::Run(|view| view.share_of_link(view.through()?.before.value())),
         facts: &[Share, OutsideHotspot, OnePort, Live(2), Page],
     },
     Metric {
@@ -153,7 +153,7 @@ pub const METRICS: &[Metric] = &[
         about: "Octets through the bottleneck from the end of the hotspot to the end of the run, recovery included, \
                 as a share of what the link could carry.",
         source: "-",
-        definition: Definition::Run(|view| view.of_link(view.through()?.after.value())),
+        definition: Definition::Run(|view| view.share_of_link(view.through()?.after.value())),
         facts: &[Share, OfHotspot, Live(4), Page],
     },
     Metric {
@@ -412,7 +412,7 @@ pub const METRICS: &[Metric] = &[
         about: "Times that the retransmission timer of a TCP connection or a RoCE queue pair ran out, in the whole run; zero without \
                 either.",
         source: "deck 003, TCP: Discussion",
-        definition: Definition::Run(|view| Some(view.of_transports(|tcp| tcp.timeouts, |roce| roce.timeouts))),
+        definition: Definition::Run(|view| Some(view.sum_over_transports(|tcp| tcp.timeouts, |roce| roce.timeouts))),
         facts: &[SilentAtZero, Compared(27)],
     },
     Metric {
@@ -422,7 +422,7 @@ pub const METRICS: &[Metric] = &[
         about: "Segments and packets that TCP connections and RoCE queue pairs sent again, in the whole run; zero without either.",
         source: "-",
         definition: Definition::Run(|view| {
-            Some(view.of_transports(|tcp| tcp.retransmitted, |roce| roce.retransmitted))
+            Some(view.sum_over_transports(|tcp| tcp.retransmitted, |roce| roce.retransmitted))
         }),
         facts: &[SilentAtZero, Compared(28)],
     },
@@ -434,7 +434,7 @@ pub const METRICS: &[Metric] = &[
                 late and not lost. None without RoCE.",
         source: "RFC 3708",
         definition: Definition::Run(|view| {
-            view.of_queue_pairs(|roce| roce.spurious).map(|all| all.sum::<u64>() as f64)
+            view.queue_pair_counts(|roce| roce.spurious).map(|all| all.sum::<u64>() as f64)
         }),
         facts: &[SilentAtZero, Compared(29)],
     },
@@ -445,7 +445,9 @@ pub const METRICS: &[Metric] = &[
         about: "The most packets that the receiver of a RoCE queue pair kept at once until one before them came: the reorder \
                 buffer, or what selective repeat keeps. None without RoCE.",
         source: "-",
-        definition: Definition::Run(|view| view.of_queue_pairs(|roce| roce.most_kept)?.max().map(|most| most as f64)),
+        definition: Definition::Run(|view| {
+            view.queue_pair_counts(|roce| roce.most_kept)?.max().map(|most| most as f64)
+        }),
         facts: &[SilentAtZero, Compared(30)],
     },
     Metric {

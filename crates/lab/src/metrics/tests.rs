@@ -537,11 +537,11 @@ fn completions_until(end_us: u64, finished_us: &[Option<u64>]) -> Measured {
         finished: us.map_or(Instant::NEVER, |us| Instant::from_ps((1000 + us) * 1_000_000)),
         ..FlowTally::default()
     };
-    of_sizes(end_us, finished_us.iter().map(flow).collect())
+    measured_flows(end_us, finished_us.iter().map(flow).collect())
 }
 
 /// The metrics of flows of 1250 octets, each meant to start at 1000 us.
-fn of_sizes(end_us: u64, flows: Vec<FlowTally>) -> Measured {
+fn measured_flows(end_us: u64, flows: Vec<FlowTally>) -> Measured {
     let lines: String = flows.iter().map(|_| "host1,host2,1250 B,1 ms\n").collect();
     let text = format!(
         "title = \"By hand\"\nduration = \"1110 us\"\n[topology]\nkind = \"switch\"\nhosts = 2\nrate = \"1 Gb/s\"\n\
@@ -593,7 +593,7 @@ fn flows_that_never_started_are_those_of_a_size_that_did_not() {
     let us = |us: u64| Instant::from_ps(us * 1_000_000);
     let done = flow(us(1000), us(1044));
     let waits = flow(Instant::NEVER, Instant::NEVER);
-    let measured = of_sizes(1110, vec![done, waits, flow(us(1000), Instant::NEVER), done, waits]);
+    let measured = measured_flows(1110, vec![done, waits, flow(us(1000), Instant::NEVER), done, waits]);
     for (name, expected) in [("started", 3.0), ("unfinished", 1.0), ("never_started", 2.0)] {
         measured.is(name, expected);
     }

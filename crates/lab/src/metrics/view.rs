@@ -59,7 +59,7 @@ impl<'a> RunView<'a> {
     }
 
     /// A rate as a share of what the link carries.
-    pub(super) fn of_link(&self, bps: Option<f64>) -> Option<f64> {
+    pub(super) fn share_of_link(&self, bps: Option<f64>) -> Option<f64> {
         Some(bps? / self.fabric.link_bps)
     }
 
@@ -110,13 +110,13 @@ impl<'a> RunView<'a> {
     }
 
     /// A sum over all connections and queue pairs.
-    pub(super) fn of_transports(&self, tcp: fn(&TcpTally) -> u64, roce: fn(&RoceTally) -> u64) -> f64 {
+    pub(super) fn sum_over_transports(&self, tcp: fn(&TcpTally) -> u64, roce: fn(&RoceTally) -> u64) -> f64 {
         let of = |flow: &FlowTally| flow.tcp.as_ref().map_or(0, tcp) + flow.roce.as_ref().map_or(0, roce);
         self.done.flows.iter().map(of).sum::<u64>() as f64
     }
 
     /// What each queue pair counted; `None` without any.
-    pub(super) fn of_queue_pairs(&self, roce: fn(&RoceTally) -> u64) -> Option<impl Iterator<Item = u64>> {
+    pub(super) fn queue_pair_counts(&self, roce: fn(&RoceTally) -> u64) -> Option<impl Iterator<Item = u64>> {
         let pairs = || self.done.flows.iter().filter_map(|flow| flow.roce.as_ref());
         pairs().next().map(|_| pairs().map(roce))
     }
