@@ -20,15 +20,14 @@ pub(super) struct Accounts<'a> {
     signalling: &'a mut Signalling,
     recording: &'a mut Recording,
     run_end: &'a mut RunEnd,
-    effects: &'a mut Vec<Effect>,
 }
 
 impl Engine {
     /// Its accounts.
     #[inline(always)]
     pub(super) const fn accounts(&mut self) -> Accounts<'_> {
-        let Engine { network, senders, signalling, recording, run_end, effects, .. } = self;
-        Accounts { network, senders, signalling, recording, run_end, effects }
+        let Engine { network, senders, signalling, recording, run_end, .. } = self;
+        Accounts { network, senders, signalling, recording, run_end }
     }
 }
 
@@ -36,8 +35,7 @@ impl Accounts<'_> {
     /// Does what follows from a call with several effects.
     #[cold]
     pub(super) fn settle(mut self, now: Instant) {
-        let mut effects = std::mem::take(self.effects);
-        for effect in effects.drain(..) {
+        while let Some(effect) = self.network.next_effect() {
             match effect {
                 Effect::Count(counted) => self.recording.count(counted),
                 Effect::PauseEnds { port, class, ended } => self.recording.on_pause(port, class, ended),
@@ -48,7 +46,6 @@ impl Accounts<'_> {
                 }
             }
         }
-        *self.effects = effects;
     }
 
     /// A data frame is lost at a port.

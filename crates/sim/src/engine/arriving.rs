@@ -163,12 +163,10 @@ impl Engine {
             }
             return;
         }
-        if !self.network.take_pause(now, port, frame, &mut self.effects) {
+        if !self.network.take_pause(now, port, frame) {
             return;
         }
-        if !self.effects.is_empty() {
-            self.accounts().settle(now);
-        }
+        self.accounts().settle(now);
         if self.senders.hear_pauses() {
             for flow in self.senders.flows() {
                 if let Some(limiter) = self.senders.tell_paused(now, flow, port, frame) {

@@ -63,7 +63,6 @@ impl Engine {
             attend_every: check_every,
             capture: None,
             run_end: RunEnd::new(plan),
-            effects: Vec::new(),
         };
         let granting = engine.granting.as_ref().map_or(0, |granting| granting.nodes());
         engine.schedule = schedule_of(plan, &engine.network, &engine.senders, granting);

@@ -1,6 +1,6 @@
 //! Changes of the network on a schedule: service rates, links, paths, storms of pauses, and the watchdogs' looks.
 
-use super::Engine;
+use super::hosts::Hosts;
 use super::schedule::{Event, Schedule};
 use super::senders::Outlet;
 use crate::ids::{FlowId, Id, NodeId, PathId, PortId};
@@ -41,7 +41,7 @@ impl Changes {
     }
 
     /// Takes one that is due; schedules the next if none is.
-    fn take_due(&mut self, now: Instant, schedule: &mut Schedule) -> Option<NetworkChange> {
+    pub(super) fn take_due(&mut self, now: Instant, schedule: &mut Schedule) -> Option<NetworkChange> {
         let next = self.next()?;
         if next > now {
             schedule.set(Event::NetworkChange, next);
@@ -51,7 +51,7 @@ impl Changes {
     }
 
     /// Has a change happen at `at`, behind those planned for that instant.
-    fn plan(&mut self, at: Instant, change: NetworkChange) {
+    pub(super) fn plan(&mut self, at: Instant, change: NetworkChange) {
         let position = self.0.partition_point(|(planned, _)| *planned <= at);
         self.0.insert(position, (at, change));
     }
@@ -80,46 +80,37 @@ fn changes(plan: &Plan) -> VecDeque<(Instant, NetworkChange)> {
     changes.into()
 }
 
-impl Engine {
-    /// Makes the changes that are due.
+impl Hosts<'_> {
+    /// Makes a change of the network; returns when it is due again, if it is.
     #[cold]
     #[inline(never)]
-    pub(super) fn change_network(&mut self, now: Instant) {
-        while let Some(change) = self.changes.take_due(now, &mut self.schedule) {
-            self.change(now, change);
-            self.accounts().settle(now);
-        }
-    }
-
-    fn change(&mut self, now: Instant, change: NetworkChange) {
-        let (schedule, effects) = (&mut self.schedule, &mut self.effects);
+    pub(super) fn change(mut self, now: Instant, change: NetworkChange) -> Option<Instant> {
         match change {
             NetworkChange::Rate(port, rate) => {
                 if let Some(flow) = self.network.sender_on_demand(port) {
-                    self.hosts().send_on_demand(now, flow);
+                    self.send_on_demand(now, flow);
                 }
-                if let Some(flow) = self.network.change_rate(now, port, rate, &mut self.schedule) {
-                    self.hosts().link_changed(now, flow);
+                if let Some(flow) = self.network.change_rate(now, port, rate, self.schedule) {
+                    self.link_changed(now, flow);
                 }
             }
-            NetworkChange::Up(port) => self.network.repair_link(now, port, schedule),
-            NetworkChange::Down(port) => self.network.fail_link(now, port, schedule, effects),
+            NetworkChange::Up(port) => self.network.repair_link(now, port, self.schedule),
+            NetworkChange::Down(port) => self.network.fail_link(now, port, self.schedule),
             NetworkChange::Paths(flow, first, paths) => {
                 if self.senders.outlet(flow) == Outlet::OnDemand {
-                    self.hosts().send_on_demand(now, flow);
+                    self.send_on_demand(now, flow);
                 }
                 self.senders.reroute(flow, first, paths);
                 self.network.reroute(flow, first, paths);
             }
             NetworkChange::Storm(port, classes, until) => {
-                if let Some(again) = self.network.storm(now, port, classes, until, schedule) {
-                    self.changes.plan(again, change);
-                }
+                return self.network.storm(now, port, classes, until, self.schedule);
             }
             NetworkChange::Poll(node, poll) => {
-                self.network.poll_watchdog(now, node, schedule, effects);
-                self.changes.plan(now + poll, change);
+                self.network.poll_watchdog(now, node, self.schedule);
+                return Some(now + poll);
             }
         }
+        None
     }
 }

@@ -18,7 +18,7 @@ use qcnlab_units::{Bytes, Instant};
 pub(super) fn finish(mut engine: Engine, observer: &mut dyn FnMut(&Trace)) -> Result<Finished, Halt> {
     let (end, ending) = (engine.run_end.at(), engine.run_end.ending().clone());
     engine.hosts().update_senders(end);
-    engine.network.end_last_pauses(end, &mut engine.effects);
+    engine.network.end_last_pauses(end);
     engine.accounts().settle(end);
     let Engine { mut network, senders, signalling, mut recording, schedule, .. } = engine;
     // Nothing is pending any more.

@@ -61,7 +61,6 @@ use capturing::Capture;
 pub use capturing::Sink;
 use changes::Changes;
 use dependencies::Dependencies;
-use effects::Effect;
 pub use ending::Ending;
 use ending::RunEnd;
 use following::Following;
@@ -149,8 +148,6 @@ pub struct Engine {
     capture: Option<Box<Capture>>,
     /// When the run ends, as far as is known now, and why.
     run_end: RunEnd,
-    /// What follows from the last call that has several effects; empty again when that is done.
-    effects: Vec<Effect>,
 }
 
 impl Engine {
@@ -238,7 +235,14 @@ impl Engine {
                         count_full_link(now, port, &mut self.network, &mut self.recording);
                     }
                 }
-                Event::NetworkChange => self.change_network(now),
+                Event::NetworkChange => {
+                    while let Some(change) = self.changes.take_due(now, &mut self.schedule) {
+                        if let Some(again) = self.hosts().change(now, change) {
+                            self.changes.plan(again, change);
+                        }
+                        self.accounts().settle(now);
+                    }
+                }
                 Event::PauseEffect(sender) => self.apply_pause(now, sender),
                 Event::SignalArrival(limiter) => self.signal_arrives(now, limiter),
                 Event::RpWake(limiter) => self.wake_rp(now, limiter),

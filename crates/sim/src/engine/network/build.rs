@@ -20,7 +20,7 @@ use crate::shared_buffer::SharedBuffer;
 use crate::watchdog::Watchdog;
 use crate::wred::Wred;
 use qcnlab_schemes::{CpId, Dice, EventKind, Purpose};
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 /// The network of a plan, and for each port at which paths end the flows that end there.
 pub(in crate::engine) fn network(plan: &Plan) -> (Network, IdVec<SinkId, Vec<FlowId>>) {
@@ -51,6 +51,7 @@ pub(in crate::engine) fn network(plan: &Plan) -> (Network, IdVec<SinkId, Vec<Flo
         cps: IdVec::new(),
         routes,
         near_watermarks: Vec::new(),
+        effects: VecDeque::new(),
         shared_buffers: IdVec::new(),
         queue_alphas: IdVec::new(),
         remaps: false,

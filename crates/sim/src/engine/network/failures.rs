@@ -6,8 +6,7 @@
 //! end sends XOFF anew where that still holds. A host holds back its own frames until its link is back.
 
 use super::Network;
-use crate::engine::effects::Counted;
-use crate::engine::effects::Effect;
+use crate::engine::effects::{Counted, Effect};
 use crate::engine::schedule::{Event, Schedule};
 use crate::frame::{Frame, flag};
 use crate::ids::{PortId, QueuesId};
@@ -16,16 +15,10 @@ use qcnlab_units::Instant;
 
 impl Network {
     /// Both directions of a link fail.
-    pub(in crate::engine) fn fail_link(
-        &mut self,
-        now: Instant,
-        id: PortId,
-        schedule: &mut Schedule,
-        effects: &mut Vec<Effect>,
-    ) {
-        self.fail_port(now, id, schedule, effects);
+    pub(in crate::engine) fn fail_link(&mut self, now: Instant, id: PortId, schedule: &mut Schedule) {
+        self.fail_port(now, id, schedule);
         if let Some(reverse) = self.links[id].reverse {
-            self.fail_port(now, reverse, schedule, effects);
+            self.fail_port(now, reverse, schedule);
         }
     }
 
@@ -52,12 +45,12 @@ impl Network {
         self.ports[id].queues_in_use().expect("a port that may fail has priority queues")
     }
 
-    fn fail_port(&mut self, now: Instant, id: PortId, schedule: &mut Schedule, effects: &mut Vec<Effect>) {
+    fn fail_port(&mut self, now: Instant, id: PortId, schedule: &mut Schedule) {
         let queues_id = self.queues_of_failing(id);
         schedule.cancel(Event::Arrival(id));
         schedule.cancel(Event::TransmissionEnd(queues_id));
         schedule.cancel(Event::PauseEffect(queues_id));
-        self.end_pauses(now, queues_id, effects);
+        self.end_pauses(now, queues_id);
         let queues = &mut self.queues[queues_id];
         queues.transmitting = Transmitting::Down;
         queues.pause_frames.clear();
@@ -65,12 +58,12 @@ impl Network {
         self.ports[id].go_down();
         let lost = |frame| Effect::Lost { port: id, frame, because: Some(Counted::LinkDrop) };
         while let Some(frame) = self.ports[id].lose_on_the_wire() {
-            effects.push(lost(frame));
+            self.effects.push_back(lost(frame));
         }
         for position in 0..self.queues[queues_id].queues.len() {
             while let Some(frame) = self.queues[queues_id].take_waiting(position) {
                 self.lose_waiting(now, id, queues_id, position, &frame, schedule);
-                effects.push(lost(frame));
+                self.effects.push_back(lost(frame));
             }
             let queue = &self.queues[queues_id].queues[position];
             if let Some(cp) = queue.cp {
@@ -101,7 +94,7 @@ impl Network {
     }
 
     /// Ends the pauses of a port's classes.
-    fn end_pauses(&mut self, now: Instant, id: QueuesId, effects: &mut Vec<Effect>) {
+    fn end_pauses(&mut self, now: Instant, id: QueuesId) {
         let queues = &self.queues[id];
         let input = self.ports[queues.port].input();
         let pause = input.and_then(|input| self.inputs[input].pause.as_ref());
@@ -112,7 +105,7 @@ impl Network {
         let because = queues.port;
         for classes in groups {
             let frame = PauseFrame { classes, quanta: 0, endless: false, storm: false, because, queue: None };
-            self.pause_classes(now, id, frame, effects);
+            self.pause_classes(now, id, frame);
         }
     }
 

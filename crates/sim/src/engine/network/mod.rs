@@ -1,7 +1,7 @@
 //! The network: nodes, links, queues, buffers, congestion points and the routes through them.
 //!
 //! It is told what happens to a frame, and answers with what follows for others: a [`Hop`], an [`Admission`], where a
-//! frame goes [`Onward`]; where one call has several effects, it appends them to a list. It sets its own events in the
+//! frame goes [`Onward`]; where one call has several effects, it lists them to be taken. It sets its own events in the
 //! schedule that it is handed, and knows no other part.
 
 mod adaptive;
@@ -40,6 +40,7 @@ mod computed_departures;
 #[path = "../shortcuts/ignored_departures.rs"]
 mod ignored_departures;
 
+use super::effects::Effect;
 use crate::frame::{Frame, flag};
 use crate::ids::{
     AdapterId, FlowId, IdVec, InputId, InputSlot, LimiterId, NodeId, PathId, PortCpId, PortId, QueuesId, SharedBufferId,
@@ -62,6 +63,7 @@ use qcnlab_units::{BitRate, Instant, Span};
 pub(super) use questions::HostLink;
 pub(super) use queueing::Hop;
 use routes::Routes;
+use std::collections::VecDeque;
 
 /// What frames travel through.
 pub(super) struct Network {
@@ -88,6 +90,8 @@ pub(super) struct Network {
     domain: Option<Box<Domain>>,
     /// What switches draw and remember that choose links by their queues, if they do.
     adaptive: Option<Box<Adaptive>>,
+    /// What follows from a call that has several effects, until somebody does it.
+    effects: VecDeque<Effect>,
 }
 
 /// Where a port's link begins and ends.
@@ -141,6 +145,11 @@ impl Network {
     /// The port that feeds an input.
     pub(super) fn port_of_input(&self, id: InputId) -> PortId {
         self.inputs[id].port
+    }
+
+    /// Takes the first of the effects that are still to be done.
+    pub(super) fn next_effect(&mut self) -> Option<Effect> {
+        self.effects.pop_front()
     }
 
     /// The flow of a frame.

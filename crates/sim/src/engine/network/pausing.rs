@@ -102,15 +102,9 @@ impl Network {
     }
 
     /// A pause frame stops or resumes classes of a port; returns whether it has some that can be stopped.
-    pub(in crate::engine) fn take_pause(
-        &mut self,
-        now: Instant,
-        port: PortId,
-        frame: PauseFrame,
-        effects: &mut Vec<Effect>,
-    ) -> bool {
+    pub(in crate::engine) fn take_pause(&mut self, now: Instant, port: PortId, frame: PauseFrame) -> bool {
         let Some(id) = self.ports[port].queues() else { return false };
-        self.pause_classes(now, id, frame, effects);
+        self.pause_classes(now, id, frame);
         self.show_pauses(now, id, frame.classes);
         true
     }
@@ -145,7 +139,7 @@ impl Network {
     }
 
     /// Pauses or resumes the classes that a pause frame addresses, and tells of the pauses that end.
-    pub(super) fn pause_classes(&mut self, now: Instant, id: QueuesId, frame: PauseFrame, effects: &mut Vec<Effect>) {
+    pub(super) fn pause_classes(&mut self, now: Instant, id: QueuesId, frame: PauseFrame) {
         let queues = &mut self.queues[id];
         let until = if frame.endless { u64::MAX } else { now.ps() + queues.quanta_ps(frame.quanta) };
         let whole_link = frame.classes == u8::MAX;
@@ -164,7 +158,7 @@ impl Network {
             // A pause of the whole link is one row.
             if let Some(ended) = ended.filter(|_| position == 0 || !whole_link) {
                 let class = if whole_link { None } else { Some(queue.class) };
-                effects.push(Effect::PauseEnds { port: queues.port, class, ended });
+                self.effects.push_back(Effect::PauseEnds { port: queues.port, class, ended });
             }
         }
     }

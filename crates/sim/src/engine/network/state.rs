@@ -1,8 +1,7 @@
 //! What the network shows of itself: ports between two steps, and totals at the end of a run.
 
 use super::{Network, PortCp};
-use crate::engine::effects::Effect;
-use crate::engine::effects::NetworkTotals;
+use crate::engine::effects::{Effect, NetworkTotals};
 use crate::frame::{Frame, flag};
 use crate::ids::{IdVec, PortId, QueuesId};
 use crate::plan::PauseScope;
@@ -53,12 +52,14 @@ impl Network {
     }
 
     /// Tells of the pauses that are in force at the end, or were the last of their class.
-    pub(in crate::engine) fn end_last_pauses(&self, end: Instant, effects: &mut Vec<Effect>) {
+    pub(in crate::engine) fn end_last_pauses(&mut self, end: Instant) {
+        let mut effects = std::mem::take(&mut self.effects);
         for queues in self.queues.ids() {
             let port = self.queues[queues].port;
             let last = self.last_pauses(queues, end);
             effects.extend(last.map(|(class, ended)| Effect::PauseEnds { port, class, ended }));
         }
+        self.effects = effects;
     }
 
     /// What its ports and queues have counted.

@@ -1,8 +1,7 @@
 //! Watchdogs at work, and hosts that send pauses without end.
 
 use super::Network;
-use crate::engine::effects::Counted;
-use crate::engine::effects::Effect;
+use crate::engine::effects::{Counted, Effect};
 use crate::engine::schedule::Schedule;
 use crate::ids::{NodeId, PortId, QueuesId};
 use crate::priority_queues::{PauseFrame, Transmitting};
@@ -11,31 +10,17 @@ use qcnlab_units::{Instant, Span};
 
 impl Network {
     /// A node looks at its queues.
-    pub(in crate::engine) fn poll_watchdog(
-        &mut self,
-        now: Instant,
-        node: NodeId,
-        schedule: &mut Schedule,
-        effects: &mut Vec<Effect>,
-    ) {
+    pub(in crate::engine) fn poll_watchdog(&mut self, now: Instant, node: NodeId, schedule: &mut Schedule) {
         for output in 0..self.nodes[node].outputs.len() {
             let output = self.nodes[node].outputs[output];
             let Some(queues) = self.ports[output].queues() else { continue };
             for position in 0..self.queues[queues].queues.len() {
-                self.check_queue(now, output, queues, position, schedule, effects);
+                self.check_queue(now, output, queues, position, schedule);
             }
         }
     }
 
-    fn check_queue(
-        &mut self,
-        now: Instant,
-        port: PortId,
-        id: QueuesId,
-        position: usize,
-        schedule: &mut Schedule,
-        effects: &mut Vec<Effect>,
-    ) {
+    fn check_queue(&mut self, now: Instant, port: PortId, id: QueuesId, position: usize, schedule: &mut Schedule) {
         let queues = &mut self.queues[id];
         let Some(watchdog) = &mut queues.watchdog else { return };
         let queue = &queues.queues[position];
@@ -45,36 +30,29 @@ impl Network {
         let action = watchdog.action();
         match watchdog.check(now, position, paused, !queue.frames.is_empty() && !sends) {
             Finding::Nothing => {}
-            Finding::StormEnds => effects.push(Effect::Count(Counted::StormEnded)),
+            Finding::StormEnds => self.effects.push_back(Effect::Count(Counted::StormEnded)),
             Finding::StormBegins => {
-                effects.push(Effect::Count(Counted::StormDetected));
+                self.effects.push_back(Effect::Count(Counted::StormDetected));
                 match action {
                     WatchdogAction::Drop => {
                         while let Some(frame) = self.queues[id].take_waiting(position) {
                             self.lose_waiting(now, port, id, position, &frame, schedule);
-                            effects.push(Effect::Lost { port, frame, because: Some(Counted::WatchdogDrop) });
+                            self.effects.push_back(Effect::Lost { port, frame, because: Some(Counted::WatchdogDrop) });
                         }
                     }
-                    WatchdogAction::Forward => self.end_pause(now, id, position, schedule, effects),
+                    WatchdogAction::Forward => self.end_pause(now, id, position, schedule),
                 }
             }
         }
     }
 
     /// Ends the pause of a queue, which goes on.
-    fn end_pause(
-        &mut self,
-        now: Instant,
-        id: QueuesId,
-        position: usize,
-        schedule: &mut Schedule,
-        effects: &mut Vec<Effect>,
-    ) {
+    fn end_pause(&mut self, now: Instant, id: QueuesId, position: usize, schedule: &mut Schedule) {
         let queues = &mut self.queues[id];
         let (port, queue) = (queues.port, &mut queues.queues[position]);
         let class = Some(queue.class);
         if let Some(ended) = queue.pause.apply(now.ps(), now.ps(), true, port) {
-            effects.push(Effect::PauseEnds { port, class, ended });
+            self.effects.push_back(Effect::PauseEnds { port, class, ended });
         }
         if self.queues[id].is_idle() {
             self.start_transmission(now, id, schedule);

@@ -32,7 +32,7 @@ fn pause_frame(classes: u8, quanta: u16) -> PauseFrame {
 /// A pause takes effect at a port, as if it had just come over the link.
 fn pause(engine: &mut Engine, now: Instant, queues: QueuesId, frame: PauseFrame) {
     let port = engine.network.port_of_queues(queues);
-    assert!(engine.network.take_pause(now, port, frame, &mut engine.effects));
+    assert!(engine.network.take_pause(now, port, frame));
     engine.accounts().settle(now);
 }
 
