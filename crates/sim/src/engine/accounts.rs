@@ -1,16 +1,19 @@
-//! What is lost, and what is over with it: frames are counted, packets and messages end, limiters go.
+//! What begins, is lost or is over: frames are counted, messages begin and end, limiters go, flows that waited start.
 //!
-//! Nothing here comes back to who called it: a loss starts no frame and no signal.
+//! Nothing here comes back to who called it: none of it sends a frame or a signal.
 
 use super::Engine;
+use super::dependencies::Dependencies;
 use super::effects::{Counted, Effect};
 use super::ending::RunEnd;
 use super::network::Network;
 use super::recording::Recording;
+use super::schedule::Schedule;
 use super::senders::Senders;
 use super::signalling::{ControlFrame, Signalling};
 use crate::frame::{Frame, flag};
 use crate::ids::{FlowId, LimiterId, PacketId, PortId};
+use crate::plan::CompletesAt;
 use qcnlab_units::Instant;
 
 /// The parts that are told when something is lost or over.
@@ -19,15 +22,17 @@ pub(super) struct Accounts<'a> {
     senders: &'a mut Senders,
     signalling: &'a mut Signalling,
     recording: &'a mut Recording,
+    dependencies: &'a mut Dependencies,
     run_end: &'a mut RunEnd,
+    schedule: &'a mut Schedule,
 }
 
 impl Engine {
     /// Its accounts.
     #[inline(always)]
     pub(super) const fn accounts(&mut self) -> Accounts<'_> {
-        let Engine { network, senders, signalling, recording, run_end, .. } = self;
-        Accounts { network, senders, signalling, recording, run_end }
+        let Engine { network, senders, signalling, recording, dependencies, run_end, schedule, .. } = self;
+        Accounts { network, senders, signalling, recording, dependencies, run_end, schedule }
     }
 }
 
@@ -81,6 +86,41 @@ impl Accounts<'_> {
             self.network.packets_mut().end(packet);
             self.end_message(flow);
         }
+    }
+
+    /// A message begins.
+    #[cold]
+    pub(super) fn begin_message(self, flow: FlowId) {
+        let np = self.senders.begin_message(flow, self.recording.plan_of(flow));
+        self.signalling.begin(flow, np);
+    }
+
+    /// A message, or what a connection carries, is complete at one of its ends: starts the flows that waited for that.
+    #[cold]
+    pub(super) fn complete(self, now: Instant, flow: FlowId, here: CompletesAt) {
+        for (flow, start) in self.dependencies.completed(now, flow, here) {
+            match start {
+                Some(start) => self.senders.start_flow(flow, start, self.schedule),
+                None => (0..self.dependencies.abandon(flow)).for_each(|_| self.run_end.close_flow(now)),
+            }
+        }
+    }
+
+    /// A receiver has all of a message or a connection; a connection has finished with that.
+    #[cold]
+    pub(super) fn receive_all(self, now: Instant, flow: FlowId) {
+        if self.senders.is_pair(flow) {
+            return self.complete(now, flow, CompletesAt::Receiver);
+        }
+        self.recording.finishes(now, flow);
+        self.finish(now, flow, CompletesAt::Receiver);
+    }
+
+    /// As [`complete`](Accounts::complete), at the end that says that a flow has finished.
+    #[cold]
+    pub(super) fn finish(self, now: Instant, flow: FlowId, here: CompletesAt) {
+        self.run_end.close_flow(now);
+        self.complete(now, flow, here);
     }
 
     /// A message may be over.

@@ -2,6 +2,7 @@
 
 use super::Engine;
 use super::effects::Counted;
+use super::granting::Came;
 use super::network::{Admission, Arriving, Onward, Stopped};
 use super::signalling::ControlFrame;
 use crate::frame::{Frame, flag};
@@ -88,13 +89,13 @@ impl Engine {
         }
         self.recording.count(Counted::AckHeard);
         if self.senders.is_pair(flow) {
-            self.packet_acknowledged(now, flow, frame.packet());
-        } else {
-            if self.senders.segments_acknowledged(now, flow, frame.tag()) {
-                self.flow_completed(now, flow, CompletesAt::Sender);
-            }
-            self.send_segments(now, flow);
+            return self.packet_acknowledged(now, flow, frame);
         }
+        if self.senders.segments_acknowledged(now, flow, frame.tag()) {
+            self.accounts().complete(now, flow, CompletesAt::Sender);
+        }
+        self.senders.go_on(now, flow, &mut self.schedule, |each| self.recording.on_refusal(each));
+        self.request_send(now, flow);
     }
 
     /// A control frame reaches the far end of a link.
@@ -120,7 +121,12 @@ impl Engine {
                     self.send_signal(now, last, frame.at_hop(len), signal);
                 }
             }
-            ControlFrame::Head(packet) => self.head_received(now, frame, packet),
+            ControlFrame::Head(packet) => {
+                self.recording.count(Counted::HeadEnded);
+                let flow = self.network.flow_of(&frame);
+                let received = self.senders.head_received(now, flow, packet, self.network.packets_mut());
+                self.answer(now, flow, Some(Came { frame, packet, cut: true }), received);
+            }
             ControlFrame::Signal(_) => unreachable!("signals travel in reverse"),
         }
     }
@@ -141,10 +147,14 @@ impl Engine {
                 self.send_signal(now, port, frame, signal);
             }
         }
+        let Engine { network, senders, signalling, schedule, .. } = self;
         if packet {
-            self.packet_received(now, flow, frame);
+            let np = signalling.notification_point(flow);
+            let received = senders.packet_received(now, flow, &frame, network.packets_mut(), np, schedule);
+            self.answer(now, flow, Some(Came { frame, packet: frame.packet(), cut: false }), received);
         } else if frame.is(flag::SEGMENT) {
-            self.segment_received(now, flow, frame);
+            let received = senders.segment_received(now, flow, &frame, schedule);
+            self.answer(now, flow, None, received);
         }
     }
 

@@ -1,7 +1,7 @@
 //! What a part answers that others are to be told.
 
 use crate::frame::Frame;
-use crate::ids::{FlowId, PacketId, PathId, PortId};
+use crate::ids::{FlowId, PathId, PortId};
 use qcnlab_schemes::driver::EndedPause;
 use qcnlab_units::{Bytes, Instant};
 
@@ -62,13 +62,23 @@ pub(super) struct Refusal {
     pub(super) octets: u64,
 }
 
-/// An acknowledgement that starts where its packet has come to.
+/// An acknowledgement that starts at the end of a path.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NewAck {
     pub(super) path: PathId,
-    pub(super) packet: PacketId,
+    /// The number acknowledged of a connection; of a queue pair the number of the packet that is answered.
+    pub(super) tag: u32,
     pub(super) size: u16,
     pub(super) class: u8,
+}
+
+/// What a receiver does about what has reached it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Received {
+    /// The acknowledgement that it sends.
+    pub(super) ack: Option<NewAck>,
+    /// Whether nothing is missing any more since then.
+    pub(super) completes: bool,
 }
 
 /// Totals that the network's own parts count.

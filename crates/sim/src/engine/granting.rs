@@ -65,6 +65,7 @@ impl Granting {
 
     /// A packet has reached its destination, whole or cut: tells the host there if it gives credit, and schedules when it may
     /// give some.
+    #[cold]
     pub(super) fn reached(
         &mut self,
         now: Instant,

@@ -61,6 +61,7 @@ use capturing::Capture;
 pub use capturing::Sink;
 use changes::Changes;
 use dependencies::Dependencies;
+use effects::Received;
 pub use ending::Ending;
 use ending::RunEnd;
 use following::Following;
@@ -72,7 +73,7 @@ use qcnlab_schemes::driver::LimiterTally;
 use qcnlab_units::Instant;
 use recording::Recording;
 use schedule::{Event, Schedule};
-use senders::Senders;
+use senders::{Expired, Kind, ReplayFailed, Senders};
 use shortcuts::counting_sinks::{count_all_delivered, count_full_link};
 use signalling::Signalling;
 use std::ops::ControlFlow;
@@ -246,7 +247,16 @@ impl Engine {
                 Event::PauseEffect(sender) => self.apply_pause(now, sender),
                 Event::SignalArrival(limiter) => self.signal_arrives(now, limiter),
                 Event::RpWake(limiter) => self.wake_rp(now, limiter),
-                Event::TransportTimer(flow) => self.timer_expired(now, flow),
+                Event::TransportTimer(flow) => {
+                    let packets = self.network.packets_mut();
+                    let Some(Expired { told, ack }) = self.senders.timer_expired(now, flow, packets) else { continue };
+                    if let Some(limiter) = told {
+                        self.rp_changed(now, limiter);
+                    }
+                    self.answer(now, flow, None, Received { ack, completes: false });
+                    self.senders.go_on(now, flow, &mut self.schedule, |each| self.recording.on_refusal(each));
+                    self.request_send(now, flow);
+                }
                 Event::Grant(node) => {
                     let Some(granting) = &mut self.granting else { continue };
                     let lacks = |flow| self.senders.lacks_packets(flow);
@@ -256,8 +266,27 @@ impl Engine {
                     }
                 }
                 Event::Arrival(port) => self.arrive(now, port),
-                Event::SourceFrame(flow) => self.source_has_frame(now, flow),
-                Event::GeneratorFrame(generator) => self.generate(now, generator),
+                Event::SourceFrame(flow) => {
+                    match self.senders.kind(flow) {
+                        Kind::Ended => continue,
+                        Kind::Planned => self.accounts().begin_message(flow),
+                        Kind::Connection => {
+                            self.senders.go_on(now, flow, &mut self.schedule, |each| self.recording.on_refusal(each));
+                        }
+                        Kind::QueuePair | Kind::Plain => {}
+                    }
+                    self.request_send(now, flow);
+                }
+                Event::GeneratorFrame(generator) => {
+                    let refused = |each| self.recording.on_refusal(each);
+                    let (goes_on, fed) = self.senders.feed(now, generator, &mut self.schedule, refused);
+                    if goes_on == Err(ReplayFailed) {
+                        self.run_end.end_now(now, Ending::Time);
+                    }
+                    if let Some(flow) = fed {
+                        self.request_send(now, flow);
+                    }
+                }
                 Event::Release(limiter) => self.release(now, limiter),
                 Event::AdapterService(adapter) => self.serve_adapter(now, adapter),
                 Event::PauseRefresh(input) => self.network.refresh_pause(now, input, &mut self.schedule),

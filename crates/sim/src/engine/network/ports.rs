@@ -9,7 +9,7 @@ use super::{Hop, Network};
 use crate::engine::effects::NewAck;
 use crate::engine::schedule::Schedule;
 use crate::frame::{Frame, Parts, flag};
-use crate::ids::{Id, PortId};
+use crate::ids::PortId;
 use crate::path::Path;
 use crate::port::PortKind;
 use qcnlab_units::Instant;
@@ -60,14 +60,14 @@ impl Network {
         self.enqueue(now, port, head, schedule)
     }
 
-    /// Starts an acknowledgement of a packet.
+    /// Starts an acknowledgement.
     #[inline(always)]
     pub(in crate::engine) fn acknowledge(&mut self, now: Instant, reply: NewAck, schedule: &mut Schedule) -> Hop {
-        let NewAck { path, packet, size, class } = reply;
+        let NewAck { path, tag, size, class } = reply;
         let Path { len: hop, destination, .. } = self.routes.paths[path];
         self.nodes[destination].control_sent += u64::from(size);
         let flags = flag::REVERSE | flag::ACK;
-        let ack = Frame::new(Parts { path, tag: packet.number(), size, class, hop, flags, limited_by: 0 });
+        let ack = Frame::new(Parts { path, tag, size, class, hop, flags, limited_by: 0 });
         let port = self.routes.back(&ack).expect("a path has links");
         self.enqueue_ack(now, port, ack, schedule)
     }

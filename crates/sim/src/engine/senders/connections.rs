@@ -2,19 +2,12 @@
 
 use super::Senders;
 use crate::connection::Connection;
-use crate::engine::effects::Refusal;
+use crate::engine::effects::{NewAck, Received, Refusal};
 use crate::engine::schedule::{Event, Schedule};
-use crate::ids::FlowId;
+use crate::frame::Frame;
+use crate::ids::{FlowId, PathId};
 use crate::source::Source;
 use qcnlab_units::Instant;
-
-/// An acknowledgement that a receiver sends.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::engine) struct Ack {
-    pub(in crate::engine) number: u32,
-    pub(in crate::engine) size: u16,
-    pub(in crate::engine) class: u8,
-}
 
 impl Senders {
     fn connection(&mut self, flow: FlowId) -> &mut Connection {
@@ -24,32 +17,31 @@ impl Senders {
         }
     }
 
-    fn ack(&mut self, flow: FlowId, number: u32) -> Ack {
+    fn ack(&mut self, flow: FlowId, path: PathId, number: u32) -> NewAck {
         let class = self.flows[flow].class;
-        Ack { number, size: self.connection(flow).ack_frame, class }
+        NewAck { path, tag: number, size: self.connection(flow).ack_frame, class }
     }
 
-    /// A segment reaches its destination: returns the acknowledgement, if that is due, and whether the connection has
-    /// received all with it.
+    /// A segment reaches its destination.
     pub(in crate::engine) fn segment_received(
         &mut self,
         now: Instant,
         flow: FlowId,
-        segment: u32,
+        segment: &Frame,
         schedule: &mut Schedule,
-    ) -> (Option<Ack>, bool) {
+    ) -> Received {
         let connection = self.connection(flow);
         let before = connection.receiver.next_expected();
-        let ack = connection.receiver.on_segment(now, segment);
+        let ack = connection.receiver.on_segment(now, segment.tag());
         let (expected, last) = (connection.receiver.next_expected(), connection.segments);
         let completes = expected == last && before != last;
         if completes {
-            connection.completed_by(segment);
+            connection.completed_by(segment.tag());
         }
         if ack.is_none() {
             self.schedule_timer(flow, schedule);
         }
-        (ack.map(|number| self.ack(flow, number)), completes)
+        Received { ack: ack.map(|number| self.ack(flow, segment.path(), number)), completes }
     }
 
     /// An acknowledgement reaches the sender: returns whether all is acknowledged with it.
@@ -65,16 +57,16 @@ impl Senders {
     }
 
     /// A timer of a connection may have expired: returns the acknowledgement that is due then, if one is.
-    pub(in crate::engine) fn connection_timer_expired(&mut self, now: Instant, flow: FlowId) -> Option<Ack> {
+    pub(super) fn connection_timer_expired(&mut self, now: Instant, flow: FlowId) -> Option<NewAck> {
         let connection = self.connection(flow);
         connection.wake = Instant::NEVER;
         connection.sender.on_wake(now);
         let number = connection.receiver.on_wake(now)?;
-        Some(self.ack(flow, number))
+        Some(self.ack(flow, self.flows[flow].first_path, number))
     }
 
     /// Queues the segments that the window of a connection admits.
-    pub(in crate::engine) fn queue_segments(
+    pub(super) fn queue_segments(
         &mut self,
         now: Instant,
         flow: FlowId,

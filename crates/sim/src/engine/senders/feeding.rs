@@ -18,15 +18,16 @@ impl Senders {
         (0..self.replays.len()).try_for_each(|number| self.schedule_replay(number, schedule))
     }
 
-    /// A generator or a replay adds a frame to the queue of a flow: returns that flow, and whether a replay can go on; or
-    /// the frame that finds no room.
+    /// A generator or a replay adds a frame to the queue of a flow, if it finds room there: returns that flow, and whether a
+    /// replay can go on.
     pub(in crate::engine) fn feed(
         &mut self,
         now: Instant,
         id: GeneratorId,
         schedule: &mut Schedule,
-    ) -> (Result<(), ReplayFailed>, Option<Result<FlowId, Refusal>>) {
-        let Some(generator) = self.generators.get_mut(id) else { return self.replay(now, id, schedule) };
+        mut refused: impl FnMut(Refusal),
+    ) -> (Result<(), ReplayFailed>, Option<FlowId>) {
+        let Some(generator) = self.generators.get_mut(id) else { return self.replay(now, id, schedule, refused) };
         let flow = generator.pick();
         generator.advance();
         if generator.next < generator.stop {
@@ -37,11 +38,11 @@ impl Senders {
             unreachable!("a generator feeds flows that are fed");
         };
         if *waiting >= sender.room {
-            let refusal = Refusal { at: now, port: sender.port, flow, octets: u64::from(sender.frame) };
-            return (Ok(()), Some(Err(refusal)));
+            refused(Refusal { at: now, port: sender.port, flow, octets: u64::from(sender.frame) });
+            return (Ok(()), None);
         }
         *waiting += 1;
-        (Ok(()), Some(Ok(flow)))
+        (Ok(()), Some(flow))
     }
 
     #[inline(never)]
@@ -50,7 +51,8 @@ impl Senders {
         now: Instant,
         id: GeneratorId,
         schedule: &mut Schedule,
-    ) -> (Result<(), ReplayFailed>, Option<Result<FlowId, Refusal>>) {
+        mut refused: impl FnMut(Refusal),
+    ) -> (Result<(), ReplayFailed>, Option<FlowId>) {
         let number = id.number() as usize - self.generators.len();
         let Some((flow, size)) = self.replays[number].take() else { return (Ok(()), None) };
         let goes_on = self.schedule_replay(number, schedule);
@@ -60,10 +62,11 @@ impl Senders {
         };
         let room = sender.room.saturating_mul(sender.frame.into());
         if waiting.octets() + u64::from(size) > room {
-            return (goes_on, Some(Err(Refusal { at: now, port: sender.port, flow, octets: size.into() })));
+            refused(Refusal { at: now, port: sender.port, flow, octets: size.into() });
+            return (goes_on, None);
         }
         waiting.push(size);
-        (goes_on, Some(Ok(flow)))
+        (goes_on, Some(flow))
     }
 
     fn schedule_replay(&self, number: usize, schedule: &mut Schedule) -> Result<(), ReplayFailed> {

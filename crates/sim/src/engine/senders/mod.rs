@@ -13,16 +13,17 @@ mod queue_pairs;
 mod releasing;
 mod serving;
 
+use super::effects::{NewAck, Refusal};
 use super::schedule::{Event, Schedule};
 use crate::adapter::Adapter;
 use crate::ids::{AdapterId, FlowId, GeneratorId, IdVec, LimiterId, PathId, PortId};
+use crate::packets::Packets;
 use crate::plan::FlowPlan;
 use crate::rate_limiter::{Materials, RateLimiters};
 use crate::replay::Replay;
 use crate::sender::Sender;
 use crate::source::{Generator, Source};
 pub(super) use build::senders;
-pub(super) use connections::Ack;
 pub(super) use feeding::ReplayFailed;
 use qcnlab_schemes::driver::LimiterCount;
 use qcnlab_schemes::registry::AnyRp;
@@ -100,6 +101,15 @@ pub(super) struct Woken {
     pub(super) alarm: Option<Instant>,
 }
 
+/// What follows from a timer of a transport.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Expired {
+    /// The limiter whose reaction point has heard of it.
+    pub(super) told: Option<LimiterId>,
+    /// The acknowledgement that was due.
+    pub(super) ack: Option<NewAck>,
+}
+
 impl Senders {
     /// What sends the frames of a flow.
     #[inline(always)]
@@ -112,6 +122,25 @@ impl Senders {
             Source::Saturated { .. } | Source::Constant { .. } | Source::Fed { .. } | Source::Replayed(_) => {
                 Kind::Plain
             }
+        }
+    }
+
+    /// A timer of a connection or a queue pair may have expired; `None` if its message is over.
+    pub(super) fn timer_expired(&mut self, now: Instant, flow: FlowId, packets: &mut Packets) -> Option<Expired> {
+        match self.kind(flow) {
+            Kind::QueuePair => Some(self.pair_timer_expired(now, flow, packets)),
+            Kind::Connection => Some(Expired { told: None, ack: self.connection_timer_expired(now, flow) }),
+            Kind::Planned | Kind::Ended | Kind::Plain => None,
+        }
+    }
+
+    /// A flow may send more than before: queues the segments that the window of a connection admits, and keeps the event of
+    /// its timer or of a queue pair's.
+    pub(super) fn go_on(&mut self, now: Instant, flow: FlowId, schedule: &mut Schedule, refused: impl FnMut(Refusal)) {
+        match self.kind(flow) {
+            Kind::QueuePair => self.schedule_pair_timer(flow, schedule),
+            Kind::Connection => self.queue_segments(now, flow, schedule, refused),
+            Kind::Planned | Kind::Ended | Kind::Plain => {}
         }
     }
 

@@ -1,7 +1,7 @@
 //! RoCE queue pairs: what packets and acknowledgements do at both ends, and what the scheme is told of them.
 
-use super::Senders;
-use crate::engine::effects::{NewAck, PacketFacts};
+use super::{Expired, Senders};
+use crate::engine::effects::{NewAck, PacketFacts, Received};
 use crate::engine::schedule::{Event, Schedule};
 use crate::frame::Frame;
 use crate::ids::{FlowId, Id, LimiterId, PacketId, PathId, PortId};
@@ -36,8 +36,7 @@ impl Senders {
         }
     }
 
-    /// A packet reaches its destination, whose notification point is `np`; returns what the receiver answers, if it does,
-    /// and whether the message is complete with it.
+    /// A packet reaches its destination, whose notification point is `np`.
     #[inline(always)]
     pub(in crate::engine) fn packet_received(
         &mut self,
@@ -46,7 +45,8 @@ impl Senders {
         frame: &Frame,
         packets: &mut Packets,
         np: Option<&mut AnyNp>,
-    ) -> (Option<AckKind>, bool) {
+        schedule: &mut Schedule,
+    ) -> Received {
         let id = frame.packet();
         let number = packets.get(id).number;
         let pair = self.queue_pair(flow);
@@ -70,12 +70,16 @@ impl Senders {
             Reply::Nack(Some(_)) => Some(AckKind::NegativeKept),
             Reply::Trimmed(_) => Some(AckKind::Trimmed),
         };
-        (answer, completes)
+        let ack = answer.and_then(|kind| self.answer(flow, kind, packets));
+        if answer.is_none() {
+            self.schedule_pair_timer(flow, schedule);
+        }
+        Received { ack, completes }
     }
 
     /// A receiver answers the packets that it has not answered yet, if there are some.
     #[inline(always)]
-    pub(in crate::engine) fn answer(&mut self, flow: FlowId, kind: AckKind, packets: &mut Packets) -> Option<NewAck> {
+    fn answer(&mut self, flow: FlowId, kind: AckKind, packets: &mut Packets) -> Option<NewAck> {
         let sender = &mut self.flows[flow];
         let Source::Roce(pair) = &mut sender.source else { unreachable!("packets belong to queue pairs") };
         let packet = pair.unanswered.newest?;
@@ -88,7 +92,7 @@ impl Senders {
         if let Some(credit) = credit {
             packets.grant(packet, credit);
         }
-        Some(NewAck { path, packet, size, class })
+        Some(NewAck { path, tag: packet.number(), size, class })
     }
 
     /// What the receiver of a flow knows of a packet that has reached it; `None` if the flow is no queue pair.
@@ -119,14 +123,14 @@ impl Senders {
         pair.sends_by_credit()
     }
 
-    /// The head of a packet reaches the receiver, which asks for the packet: returns its answer.
+    /// The head of a packet reaches the receiver, which asks for the packet.
     pub(in crate::engine) fn head_received(
         &mut self,
         now: Instant,
         flow: FlowId,
         packet: PacketId,
         packets: &mut Packets,
-    ) -> AckKind {
+    ) -> Received {
         let number = packets.get(packet).number;
         let pair = self.queue_pair(flow);
         let reply = pair.receiver.on_head(now, number);
@@ -134,10 +138,11 @@ impl Senders {
             pair.under_way -= 1;
             packets.end(older);
         }
-        match reply {
+        let kind = match reply {
             Reply::Trimmed(_) => AckKind::Trimmed,
             _ => AckKind::Positive,
-        }
+        };
+        Received { ack: self.answer(flow, kind, packets), completes: false }
     }
 
     /// An acknowledgement reaches the sender.
@@ -212,13 +217,8 @@ impl Senders {
         sender.limiter
     }
 
-    /// A timer of a queue pair may have expired: returns the limiter whose reaction point has heard of that, if it has, and
-    /// what the receiver answers, if it does.
-    pub(in crate::engine) fn pair_timer_expired(
-        &mut self,
-        now: Instant,
-        flow: FlowId,
-    ) -> (Option<LimiterId>, Option<AckKind>) {
+    /// A timer of a queue pair may have expired.
+    pub(super) fn pair_timer_expired(&mut self, now: Instant, flow: FlowId, packets: &mut Packets) -> Expired {
         let sender = &mut self.flows[flow];
         let Source::Roce(pair) = &mut sender.source else { unreachable!("packets belong to queue pairs") };
         pair.wake = Instant::NEVER;
@@ -234,7 +234,8 @@ impl Senders {
             Reply::Nack(_) => Some(AckKind::Negative),
             Reply::Nothing | Reply::Trimmed(_) => None,
         };
-        (lost.and_then(|sign| self.tell(now, flow, &TransportEvent::Lost(sign))), answer)
+        let told = lost.and_then(|sign| self.tell(now, flow, &TransportEvent::Lost(sign)));
+        Expired { told, ack: answer.and_then(|kind| self.answer(flow, kind, packets)) }
     }
 
     /// A pause of some classes of a port takes effect, or ends: tells the reaction point of a queue pair that has to know;
