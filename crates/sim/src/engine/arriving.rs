@@ -3,11 +3,9 @@
 use super::Engine;
 use super::effects::Counted;
 use super::granting::Came;
-use super::network::{Admission, Arriving, Onward, Stopped};
-use super::signalling::ControlFrame;
+use super::network::{Admission, Arriving, Hop, Onward, Stopped};
 use crate::frame::{Frame, flag};
 use crate::ids::{FlowId, PortId, QueuesId};
-use crate::path::Path;
 use crate::plan::CompletesAt;
 use qcnlab_schemes::{Delivered, NotificationPoint, TransportEvent};
 use qcnlab_units::{Bytes, Instant};
@@ -41,14 +39,15 @@ impl Engine {
             }
         }
         if frame.is(flag::CONTROL) {
-            return self.control_arrived(now, frame);
+            let hop = self.feedback().arrive(now, frame);
+            return self.follow(now, hop);
         }
         let (path, frame) = match self.network.move_on(frame) {
             Onward::Port(next, frame) => return self.forward(now, next, frame),
             Onward::There(path, frame) => (path, frame),
         };
         if frame.is(flag::REVERSE) {
-            return self.came_back(now, frame);
+            return self.acknowledged(now, frame);
         }
         if self.recording.deliver(now, &path, left, frame.octets()) {
             self.run_end.close_flow(now);
@@ -75,18 +74,15 @@ impl Engine {
         if let Some((port, signal)) = self.network.show_discarded(now, behind) {
             let mut onward = behind;
             onward.advance_hop();
-            self.send_signal(now, port, onward, signal);
+            self.follow(now, Hop::signal(port, onward, signal));
         }
     }
 
-    /// An acknowledgement, or a control frame that travels in reverse, has reached its host.
+    /// An acknowledgement has reached its host.
     #[inline(never)]
-    fn came_back(&mut self, now: Instant, frame: Frame) {
+    fn acknowledged(&mut self, now: Instant, frame: Frame) {
         let flow = self.network.end_at_source(&frame);
         self.network.free(now, &frame, &mut self.schedule);
-        if !frame.is(flag::ACK) {
-            return self.control_received(now, frame);
-        }
         self.recording.count(Counted::AckHeard);
         if self.senders.is_pair(flow) {
             return self.packet_acknowledged(now, flow, frame);
@@ -98,36 +94,31 @@ impl Engine {
         self.request_send(now, flow);
     }
 
-    /// A control frame reaches the far end of a link.
-    fn control_arrived(&mut self, now: Instant, mut frame: Frame) {
-        if frame.is(flag::REVERSE) {
-            frame.reverse_hop();
-            return if frame.hop() == 0 { self.came_back(now, frame) } else { self.forward_reverse(now, frame) };
-        }
-        frame.advance_hop();
-        if frame.hop() < self.network.path(frame.path()).len {
-            return match self.signalling.carried(&frame) {
-                ControlFrame::Head(_) => self.forward_control(now, self.network.port_ahead(&frame), frame),
-                _ => self.forward_probe(now, frame),
-            };
-        }
-        self.network.end_at_destination(&frame);
-        match self.signalling.take(&frame) {
-            ControlFrame::Probe(probe) => {
-                self.recording.count(Counted::ProbeEnded);
-                let Path { flow, len, .. } = *self.network.path(frame.path());
-                if let Some(signal) = self.signalling.notification_point(flow).and_then(|np| np.on_probe(now, &probe)) {
-                    let last = self.network.last_port(frame.path());
-                    self.send_signal(now, last, frame.at_hop(len), signal);
-                }
+    /// An acknowledgement reaches the sender of a packet.
+    #[inline(always)]
+    pub(super) fn packet_acknowledged(&mut self, now: Instant, flow: FlowId, frame: Frame) {
+        let id = frame.packet();
+        let told = self.senders.packet_acknowledged(now, flow, id, self.network.packets());
+        let completes = told.finished && self.recording.finishes(now, flow);
+        if told.minds {
+            let limiter = self.senders.tell_acknowledged(now, flow, id, told.newly, self.network.packets());
+            if told.frees_nothing || completes || !self.senders.is_alone(flow) || self.senders.probe() {
+                self.rp_changed(now, limiter);
+            } else {
+                // A queue pair that is alone on its link is scheduled once: for when its window and its pacer allow.
+                self.senders.update_pacer(now, limiter, &mut self.schedule);
             }
-            ControlFrame::Head(packet) => {
-                self.recording.count(Counted::HeadEnded);
-                let flow = self.network.flow_of(&frame);
-                let received = self.senders.head_received(now, flow, packet, self.network.packets_mut());
-                self.answer(now, flow, Some(Came { frame, packet, cut: true }), received);
-            }
-            ControlFrame::Signal(_) => unreachable!("signals travel in reverse"),
+        }
+        self.network.packets_mut().end(id);
+        if completes {
+            self.accounts().finish(now, flow, CompletesAt::Sender);
+        }
+        self.senders.schedule_pair_timer(flow, &mut self.schedule);
+        if !told.frees_nothing {
+            self.request_send(now, flow);
+        }
+        if told.finished {
+            self.accounts().end_message(flow);
         }
     }
 
@@ -144,7 +135,7 @@ impl Engine {
             };
             if let Some(signal) = np.on_frame(now, &delivered) {
                 let port = self.network.last_port(frame.path());
-                self.send_signal(now, port, frame, signal);
+                self.follow(now, Hop::signal(port, frame, signal));
             }
         }
         let Engine { network, senders, signalling, schedule, .. } = self;

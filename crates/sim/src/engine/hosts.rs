@@ -7,7 +7,7 @@ use super::Engine;
 use super::network::Network;
 use super::recording::Recording;
 use super::schedule::Schedule;
-use super::senders::{Outlet, Senders};
+use super::senders::{Outlet, Senders, Woken};
 use crate::frame::Frame;
 use crate::ids::{AdapterId, FlowId, LimiterId};
 use qcnlab_units::Instant;
@@ -54,6 +54,16 @@ impl Hosts<'_> {
             return self.schedule_on_demand(flow);
         }
         reschedule(now, flow, self.network, self.senders, self.schedule);
+    }
+
+    /// A reaction point wakes up, if it still waits for that when its flow has sent what it had to on demand.
+    #[inline(always)]
+    pub(super) fn wake(mut self, now: Instant, limiter: LimiterId) -> Option<Woken> {
+        if !self.senders.is_awaited(now, limiter) {
+            return None;
+        }
+        self.update_limiter(now, limiter);
+        self.senders.is_awaited(now, limiter).then(|| self.senders.wake(now, limiter))
     }
 
     /// Sends the first flow in a limiter's queue on to its adapter, now or when the pacer allows; returns the adapter at which

@@ -33,11 +33,11 @@ mod changes;
 mod dependencies;
 mod effects;
 mod ending;
+mod feedback;
 mod finish;
 mod following;
 mod granting;
 mod hosts;
-mod ideal_feedback;
 mod network;
 mod periodic;
 mod recording;
@@ -49,7 +49,6 @@ mod signalling;
 mod stepping;
 #[cfg(test)]
 mod tests;
-mod transport;
 
 use crate::audit::Violation;
 use crate::course::{Course, Followed};
@@ -66,14 +65,14 @@ pub use ending::Ending;
 use ending::RunEnd;
 use following::Following;
 use granting::Granting;
-use network::Network;
+use network::{Hop, Network};
 use periodic::{check_deadlock, sample_queues, sample_rates};
 use qcnlab_schemes::Signal;
 use qcnlab_schemes::driver::LimiterTally;
 use qcnlab_units::Instant;
 use recording::Recording;
 use schedule::{Event, Schedule};
-use senders::{Expired, Kind, ReplayFailed, Senders};
+use senders::{Expired, Kind, ReplayFailed, Senders, Woken};
 use shortcuts::counting_sinks::{count_all_delivered, count_full_link};
 use signalling::Signalling;
 use std::ops::ControlFlow;
@@ -245,8 +244,20 @@ impl Engine {
                     }
                 }
                 Event::PauseEffect(sender) => self.apply_pause(now, sender),
-                Event::SignalArrival(limiter) => self.signal_arrives(now, limiter),
-                Event::RpWake(limiter) => self.wake_rp(now, limiter),
+                Event::SignalArrival(limiter) => {
+                    if let Some(signal) = self.signalling.hear_ideally(limiter, &mut self.schedule) {
+                        self.on_signal(now, limiter, &signal);
+                        self.accounts().end_limiter(limiter);
+                    }
+                }
+                Event::RpWake(limiter) => {
+                    let Some(Woken { alarm }) = self.hosts().wake(now, limiter) else { continue };
+                    if let Some(asked_at) = alarm {
+                        self.accounts().count_alarm(now, limiter, asked_at);
+                    }
+                    self.rp_changed(now, limiter);
+                    self.accounts().end_limiter(limiter);
+                }
                 Event::TransportTimer(flow) => {
                     let packets = self.network.packets_mut();
                     let Some(Expired { told, ack }) = self.senders.timer_expired(now, flow, packets) else { continue };
@@ -262,7 +273,7 @@ impl Engine {
                     let lacks = |flow| self.senders.lacks_packets(flow);
                     if let Some((frame, credit)) = granting.grant(now, node, lacks, &mut self.schedule) {
                         let port = self.network.last_port(frame.path());
-                        self.send_signal(now, port, frame, Signal::Credit(credit));
+                        self.follow(now, Hop::signal(port, frame, Signal::Credit(credit)));
                     }
                 }
                 Event::Arrival(port) => self.arrive(now, port),

@@ -5,15 +5,16 @@
 //! other events of its instant. No part sees that: each is called, answers, and is left.
 
 use super::Engine;
-use super::effects::Counted;
+use super::effects::{Counted, Received};
+use super::granting::Came;
 use super::network::{Hop, HostLink};
 use super::schedule::Event;
 use super::senders::{Outlet, Served};
 use super::shortcuts::counting_sinks::count_full_link;
-use super::signalling::{ControlFrame, Leg, SignalOf};
+use super::signalling::{ControlFrame, Leg};
 use crate::frame::{Frame, flag};
 use crate::ids::{AdapterId, FlowId, LimiterId, PortId};
-use crate::plan::{Feedback, TrimPlan};
+use crate::plan::TrimPlan;
 use qcnlab_schemes::Signal;
 use qcnlab_units::Instant;
 
@@ -26,15 +27,19 @@ impl Engine {
         self.follow(now, hop);
     }
 
-    /// A control frame comes to a port.
-    pub(super) fn forward_control(&mut self, now: Instant, port: PortId, frame: Frame) {
-        let hop = self.network.enqueue(now, port, frame, &mut self.schedule);
-        self.follow(now, hop);
-    }
-
-    /// Does what follows when a frame has come to a port.
+    /// Does what follows when a frame has moved: nothing, for most of them.
     #[inline(always)]
     pub(super) fn follow(&mut self, now: Instant, hop: Hop) {
+        match hop {
+            Hop::Taken => {}
+            Hop::LinkFull(port) => count_full_link(now, port, &mut self.network, &mut self.recording),
+            _ => self.route(now, hop),
+        }
+    }
+
+    /// As [`follow`](Engine::follow), where something follows.
+    #[inline(never)]
+    fn route(&mut self, now: Instant, hop: Hop) {
         match hop {
             Hop::Taken => {}
             Hop::LinkFull(port) => count_full_link(now, port, &mut self.network, &mut self.recording),
@@ -42,9 +47,21 @@ impl Engine {
                 if full {
                     count_full_link(now, port, &mut self.network, &mut self.recording);
                 }
-                self.send_signal(now, port, frame, signal);
+                let hop = self.feedback().send(now, port, frame, signal);
+                self.follow(now, hop);
             }
             Hop::Refused { port, frame, shows } => self.refused(now, port, frame, shows),
+            Hop::Returned(frame) => {
+                let (flow, signal, limiter) = self.feedback().hear(now, &frame);
+                if let Some(limiter) = limiter {
+                    self.on_signal(now, limiter, &signal);
+                }
+                self.accounts().signal_ends(flow);
+            }
+            Hop::Head { flow, frame, packet } => {
+                let received = self.senders.head_received(now, flow, packet, self.network.packets_mut());
+                self.answer(now, flow, Some(Came { frame, packet, cut: true }), received);
+            }
         }
     }
 
@@ -66,7 +83,7 @@ impl Engine {
         if (shows || self.network.pauses_by_threshold())
             && let Some(signal) = self.network.show_refused(now, port, frame, shows, &mut self.schedule)
         {
-            self.send_signal(now, port, frame, signal);
+            self.follow(now, Hop::signal(port, frame, signal));
         }
     }
 
@@ -90,63 +107,33 @@ impl Engine {
     }
 }
 
+/// What receivers answer.
+impl Engine {
+    /// Does what follows from what a receiver has got; hosts that give credit are told of what `came`, if it was a packet.
+    #[inline(always)]
+    pub(super) fn answer(&mut self, now: Instant, flow: FlowId, came: Option<Came>, received: Received) {
+        let Engine { network, senders, recording, schedule, .. } = self;
+        if let (Some(granting), Some(came)) = (&mut self.granting, came) {
+            let facts = || senders.packet_facts(flow, came.packet, network.packets());
+            granting.reached(now, network.path(came.frame.path()), came, facts, schedule);
+        }
+        let hop = received.ack.map(|ack| {
+            recording.count(Counted::AckSent);
+            network.acknowledge(now, ack, schedule)
+        });
+        if received.completes {
+            self.accounts().receive_all(now, flow);
+        }
+        if let Some(hop) = hop {
+            self.follow(now, hop);
+        }
+    }
+}
+
 /// Signals and probes.
 impl Engine {
-    /// Sends a signal from `port` to the source of `frame`.
-    #[cold]
-    pub(super) fn send_signal(&mut self, now: Instant, port: PortId, frame: Frame, signal: Signal) {
-        let Feedback::Frames { size, class } = self.signalling.feedback() else {
-            return self.ideal_feedback().send(now, port, &frame, signal);
-        };
-        let flow = self.network.flow_of(&frame);
-        // What a frame cannot carry is lost where it is made.
-        let signal = signal.carried();
-        self.recording.on_message(now, port, flow, signal);
-        let carried = ControlFrame::Signal(SignalOf { signal, sampled: frame, sampled_at: port });
-        let leg = Leg { size, class, path: frame.path(), hop: frame.hop(), direction: flag::REVERSE };
-        let control = self.signalling.frame(carried, leg);
-        self.senders.signal_starts(flow);
-        // One that is at its source already has arrived.
-        if control.hop() > 0 {
-            self.network.count_control_sent(&control);
-        }
-        self.forward_reverse(now, control);
-    }
-
-    /// A frame that travels in reverse comes to the next port, or is at its source.
-    pub(super) fn forward_reverse(&mut self, now: Instant, frame: Frame) {
-        match self.network.port_back(&frame) {
-            Some(port) => self.forward_control(now, port, frame),
-            None => self.control_received(now, frame),
-        }
-    }
-
-    /// A signal that travelled in reverse has reached its source.
-    pub(super) fn control_received(&mut self, now: Instant, frame: Frame) {
-        let ControlFrame::Signal(of) = self.signalling.take(&frame) else {
-            unreachable!("only signals travel in reverse");
-        };
-        if let Some(capture) = &mut self.capture {
-            let host = self.senders.port_of_limiter(self.network.flow_of(&frame));
-            capture.on_heard(now, host, self.network.flow_of(&of.sampled), &frame, of);
-        }
-        let flow = self.network.flow_of(&of.sampled);
-        match self.network.hearing_limiter(self.senders.limiter(flow), &of.sampled) {
-            Some(limiter) => self.on_signal(now, limiter, &of.signal),
-            None => self.recording.count(Counted::MessageIgnored),
-        }
-        self.accounts().signal_ends(flow);
-    }
-
-    /// Ideal feedback: the next signal reaches its limiter.
-    pub(super) fn signal_arrives(&mut self, now: Instant, limiter: LimiterId) {
-        let Some(signal) = self.signalling.hear_ideally(limiter, &mut self.schedule) else { return };
-        self.on_signal(now, limiter, &signal);
-        self.accounts().end_limiter(limiter);
-    }
-
     /// A signal reaches a reaction point.
-    fn on_signal(&mut self, now: Instant, limiter: LimiterId, signal: &Signal) {
+    pub(super) fn on_signal(&mut self, now: Instant, limiter: LimiterId, signal: &Signal) {
         self.recording.count(Counted::MessageHeard);
         self.hosts().update_limiter(now, limiter);
         self.senders.on_signal(now, limiter, signal);
@@ -155,22 +142,6 @@ impl Engine {
         if self.senders.take_credit(flow) {
             self.request_send(now, flow);
         }
-    }
-
-    /// A reaction point wakes up.
-    pub(super) fn wake_rp(&mut self, now: Instant, limiter: LimiterId) {
-        if !self.senders.is_awaited(now, limiter) {
-            return;
-        }
-        self.hosts().update_limiter(now, limiter);
-        if !self.senders.is_awaited(now, limiter) {
-            return;
-        }
-        if let Some(asked_at) = self.senders.wake(now, limiter).alarm {
-            self.accounts().count_alarm(now, limiter, asked_at);
-        }
-        self.rp_changed(now, limiter);
-        self.accounts().end_limiter(limiter);
     }
 
     /// Carries the state of a reaction point over to its pacer and its wake-up, and sends the probes that it has.
@@ -182,46 +153,17 @@ impl Engine {
                 Outlet::OnDemand | Outlet::Link => self.hosts().link_changed(now, flow),
             }
         }
-        if self.senders.probe() {
-            self.send_probes(now, limiter);
-        }
+        self.send_probes(now, limiter);
     }
 
     /// Sends the probes that a reaction point has.
-    pub(super) fn send_probes(&mut self, now: Instant, limiter: LimiterId) {
-        while let Some(probe) = self.senders.take_probe(now, limiter) {
-            self.recording.count(Counted::ProbeSent);
-            let flow = self.senders.last_flow(limiter);
-            let (path, class) = (self.senders.first_path(flow), self.senders.class(flow));
-            match self.signalling.feedback() {
-                Feedback::Ideal => self.ideal_feedback().probe(now, path, class, probe),
-                Feedback::Frames { size, .. } => {
-                    // In the class of its flow: it measures the queue that the flow's frames wait in.
-                    let leg = Leg { size, class, path, hop: 0, direction: 0 };
-                    let frame = self.signalling.frame(ControlFrame::Probe(probe), leg);
-                    self.network.count_control_sent(&frame);
-                    self.forward_probe(now, frame);
-                }
+    #[inline(always)]
+    fn send_probes(&mut self, now: Instant, limiter: LimiterId) {
+        if self.senders.probe() {
+            while let Some(hop) = self.feedback().send_probe(now, limiter) {
+                self.follow(now, hop);
             }
         }
-    }
-
-    /// A probe arrives at the next port of its path.
-    pub(super) fn forward_probe(&mut self, now: Instant, frame: Frame) {
-        let port = self.network.port_ahead(&frame);
-        let ControlFrame::Probe(mut probe) = *self.signalling.carried(&frame) else {
-            unreachable!("only probes travel forward");
-        };
-        let class = self.senders.class(self.network.flow_of(&frame));
-        if let Some(signal) = self.network.show_probe(now, port, class, &mut probe) {
-            self.network.end_before(port, &frame);
-            self.signalling.take(&frame);
-            self.recording.count(Counted::ProbeEnded);
-            self.network.free(now, &frame, &mut self.schedule);
-            return self.send_signal(now, port, frame, signal);
-        }
-        self.signalling.replace(&frame, ControlFrame::Probe(probe));
-        self.forward_control(now, port, frame);
     }
 }
 
@@ -277,9 +219,7 @@ impl Engine {
             self.network.transmit_plain(now, port, frame, &mut self.schedule);
         } else {
             self.forward(now, port, frame);
-            if self.senders.probe() {
-                self.send_probes(now, self.senders.limiter(flow));
-            }
+            self.send_probes(now, self.senders.limiter(flow));
         }
         let free = self.network.next_start(port);
         self.senders.after_release(now, flow, free, &mut self.schedule);
@@ -330,9 +270,7 @@ impl Engine {
             Served::Frame(frame) => {
                 self.recording.on_sent(flow, frame.octets());
                 self.forward(now, port, frame);
-                if self.senders.probe() {
-                    self.send_probes(now, limiter);
-                }
+                self.send_probes(now, limiter);
                 self.senders.join_limiter(now, flow, &mut self.schedule, |each| self.recording.on_refusal(each));
             }
             Served::Nothing => {

@@ -184,11 +184,6 @@ impl Network {
         self.routes.ports_of(frame.path())[usize::from(frame.hop())]
     }
 
-    /// The port by which a frame that travels in reverse goes on; `None` at its source.
-    pub(super) fn port_back(&self, frame: &Frame) -> Option<PortId> {
-        self.routes.back(frame)
-    }
-
     /// The time from the end of a transmission to the far end of a port's link.
     pub(super) fn delay(&self, port: PortId) -> Span {
         self.ports[port].delay()

@@ -51,6 +51,19 @@ impl Network {
         }
     }
 
+    /// A control frame that travels forward comes to the next port of its path.
+    pub(in crate::engine) fn send_ahead(&mut self, now: Instant, frame: Frame, schedule: &mut Schedule) -> Hop {
+        self.enqueue(now, self.port_ahead(&frame), frame, schedule)
+    }
+
+    /// A control frame that travels in reverse comes to the next port, or is at its source.
+    pub(in crate::engine) fn send_back(&mut self, now: Instant, frame: Frame, schedule: &mut Schedule) -> Hop {
+        match self.routes.back(&frame) {
+            Some(port) => self.enqueue(now, port, frame, schedule),
+            None => Hop::Returned(frame),
+        }
+    }
+
     /// The head of a packet that was cut goes on by the port that the packet was on its way to.
     #[inline(always)]
     pub(in crate::engine) fn enqueue_head(&mut self, now: Instant, head: Frame, schedule: &mut Schedule) -> Hop {

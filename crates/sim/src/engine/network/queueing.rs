@@ -4,13 +4,13 @@ use super::Network;
 use crate::engine::effects::Counted;
 use crate::engine::schedule::{Event, Schedule};
 use crate::frame::{Frame, flag};
-use crate::ids::{Id, InputId, PortCpId, PortId, QueuesId};
+use crate::ids::{FlowId, Id, InputId, PacketId, PortCpId, PortId, QueuesId};
 use crate::plan::{PauseRule, PauseTarget, TrimPlan};
 use crate::port::{FarEnd, Fifo};
 use qcnlab_schemes::{Arrival, CongestionPoint, CpAction, CpFastPath, CpId, Queue, Signal};
 use qcnlab_units::{Bytes, Instant};
 
-/// What follows when a frame has come to a port.
+/// What follows when a frame has moved.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) enum Hop {
     /// Nothing: it waits, or is under way.
@@ -18,11 +18,22 @@ pub(in crate::engine) enum Hop {
     /// It is under way, and so many frames with it over the link of this port to a counting sink that those should be
     /// counted which have arrived.
     LinkFull(PortId),
-    /// The congestion point of this port has seen it, and says something to its source. The link may be
-    /// [full](Hop::LinkFull).
+    /// The congestion point of this port has seen it, or its destination at the end of this port's link, and says something
+    /// to its source. The link may be [full](Hop::LinkFull).
     Signal { port: PortId, frame: Frame, signal: Signal, full: bool },
     /// The queue of this port has not taken it, and `shows` it to its congestion point when it is gone or cut.
     Refused { port: PortId, frame: Frame, shows: bool },
+    /// It carries a signal, and is at the source of its path.
+    Returned(Frame),
+    /// It carries the head of a packet of a flow, and is at the end of its path.
+    Head { flow: FlowId, frame: Frame, packet: PacketId },
+}
+
+impl Hop {
+    /// A congestion point or a destination at `port` answers a frame.
+    pub(in crate::engine) const fn signal(port: PortId, frame: Frame, signal: Signal) -> Hop {
+        Hop::Signal { port, frame, signal, full: false }
+    }
 }
 
 /// Whether a queue has taken a frame.

@@ -68,7 +68,7 @@ impl Hosts<'_> {
 
     /// As [`send_on_demand`](Hosts::send_on_demand), of the flow at a limiter, if it is one that does so.
     #[inline(always)]
-    pub(in crate::engine) fn update_limiter(mut self, until: Instant, limiter: LimiterId) {
+    pub(in crate::engine) fn update_limiter(&mut self, until: Instant, limiter: LimiterId) {
         let flow = self.senders.last_flow(limiter);
         if self.senders.outlet(flow) == Outlet::OnDemand {
             self.send_on_demand(until, flow);
