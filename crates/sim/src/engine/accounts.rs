@@ -6,11 +6,11 @@ use super::Engine;
 use super::dependencies::Dependencies;
 use super::effects::{Counted, Effect};
 use super::ending::RunEnd;
-use super::network::Network;
+use super::network::{Network, NoRoom};
 use super::recording::Recording;
 use super::schedule::Schedule;
 use super::senders::Senders;
-use super::signalling::{ControlFrame, Signalling};
+use super::signalling::{ControlFrame, Leg, Signalling};
 use crate::frame::{Frame, flag};
 use crate::ids::{FlowId, LimiterId, PacketId, PortId};
 use crate::plan::CompletesAt;
@@ -51,6 +51,30 @@ impl Accounts<'_> {
                 }
             }
         }
+    }
+
+    /// A frame has found no room at a port, or behind the link of it: it is lost, or cut, if it is a packet of RoCE and its node
+    /// does that. Returns its head if it is cut.
+    #[inline(always)]
+    pub(super) fn lose_or_cut(mut self, now: Instant, port: PortId, frame: &Frame, no_room: NoRoom) -> Option<Frame> {
+        self.network.free(now, frame, self.schedule);
+        if frame.is(flag::NOT_DATA) {
+            self.lose_control(*frame);
+            return None;
+        }
+        let (counts_as, cut) = self.network.about_no_room(port, frame, no_room);
+        if let Some(counted) = counts_as {
+            self.recording.count(counted);
+        }
+        let flow = self.network.flow_of(frame);
+        let Some(plan) = cut.filter(|_| frame.is(flag::SEGMENT) && self.senders.is_pair(flow)) else {
+            self.lose_data(now, port, frame);
+            return None;
+        };
+        self.recording.on_drop(now, port, flow, frame.octets());
+        self.recording.count(Counted::PacketTrimmed);
+        let leg = Leg { size: plan.size, class: plan.class, path: frame.path(), hop: frame.hop(), direction: 0 };
+        Some(self.signalling.frame(ControlFrame::Head(frame.packet()), leg))
     }
 
     /// A data frame is lost at a port.

@@ -3,7 +3,7 @@
 use super::Engine;
 use super::effects::Counted;
 use super::granting::Came;
-use super::network::{Admission, Arriving, Hop, Onward, Stopped};
+use super::network::{Admission, Arriving, Hop, NoRoom, Onward, Stopped};
 use crate::frame::{Frame, flag};
 use crate::ids::{FlowId, PortId, QueuesId};
 use crate::plan::CompletesAt;
@@ -35,7 +35,9 @@ impl Engine {
         if !admitted {
             match self.network.admit_or_defend(now, id, frame, &mut self.schedule) {
                 Admission::Admitted(behind) => frame = behind,
-                Admission::Discarded { frame, behind } => return self.discarded(now, id, frame, behind),
+                Admission::Discarded { frame, shown } => {
+                    return self.refused(now, id, frame, NoRoom::Memory { shown });
+                }
             }
         }
         if frame.is(flag::CONTROL) {
@@ -54,27 +56,6 @@ impl Engine {
         }
         if frame.is(flag::SEGMENT) || self.signalling.notifies() {
             self.receive(now, path.flow, frame);
-        }
-    }
-
-    /// A node's memory has no room for a frame that came over the link of a port: it is lost, or cut, and the congestion
-    /// point that it was on its way to is shown it.
-    #[inline(never)]
-    fn discarded(&mut self, now: Instant, id: PortId, frame: Frame, behind: Frame) {
-        if frame.is(flag::NOT_DATA) {
-            self.accounts().lose_control(frame);
-        } else {
-            let mut onward = frame;
-            onward.advance_hop();
-            let cut = self.network.cut_on_the_way(&onward);
-            if !self.trim(now, id, cut, &onward) {
-                self.accounts().lose_data(now, id, &frame);
-            }
-        }
-        if let Some((port, signal)) = self.network.show_discarded(now, behind) {
-            let mut onward = behind;
-            onward.advance_hop();
-            self.follow(now, Hop::signal(port, onward, signal));
         }
     }
 

@@ -7,14 +7,12 @@
 use super::Engine;
 use super::effects::{Counted, Received};
 use super::granting::Came;
-use super::network::{Hop, HostLink};
+use super::network::{Hop, HostLink, NoRoom};
 use super::schedule::Event;
 use super::senders::{Outlet, Served};
 use super::shortcuts::counting_sinks::count_full_link;
-use super::signalling::{ControlFrame, Leg};
 use crate::frame::{Frame, flag};
 use crate::ids::{AdapterId, FlowId, LimiterId, PortId};
-use crate::plan::TrimPlan;
 use qcnlab_schemes::Signal;
 use qcnlab_units::Instant;
 
@@ -50,7 +48,7 @@ impl Engine {
                 let hop = self.feedback().send(now, port, frame, signal);
                 self.follow(now, hop);
             }
-            Hop::Refused { port, frame, shows } => self.refused(now, port, frame, shows),
+            Hop::Refused { port, frame, shows } => self.refused(now, port, frame, NoRoom::Queue { shows }),
             Hop::Returned(frame) => {
                 let (flow, signal, limiter) = self.feedback().hear(now, &frame);
                 if let Some(limiter) = limiter {
@@ -65,45 +63,17 @@ impl Engine {
         }
     }
 
-    /// A queue has not taken a frame: it is dropped, or cut to its head.
+    /// A frame has found no room at a port, or behind the link of it: it is lost, or cut to its head.
     #[inline(never)]
-    fn refused(&mut self, now: Instant, port: PortId, frame: Frame, shows: bool) {
-        if frame.is(flag::NOT_DATA) {
-            self.network.free(now, &frame, &mut self.schedule);
-            return self.accounts().lose_control(frame);
+    pub(super) fn refused(&mut self, now: Instant, port: PortId, frame: Frame, no_room: NoRoom) {
+        if let Some(head) = self.accounts().lose_or_cut(now, port, &frame, no_room) {
+            let hop = self.network.enqueue_head(now, head, &mut self.schedule);
+            self.follow(now, hop);
         }
-        let (counts_as, cut) = self.network.about_refused(port, &frame);
-        if let Some(counted) = counts_as {
-            self.recording.count(counted);
+        if !frame.is(flag::NOT_DATA) {
+            let hop = self.network.show_no_room(now, port, frame, no_room, &mut self.schedule);
+            self.follow(now, hop);
         }
-        if !self.trim(now, port, cut, &frame) {
-            self.network.free(now, &frame, &mut self.schedule);
-            self.accounts().lose_data(now, port, &frame);
-        }
-        if (shows || self.network.pauses_by_threshold())
-            && let Some(signal) = self.network.show_refused(now, port, frame, shows, &mut self.schedule)
-        {
-            self.follow(now, Hop::signal(port, frame, signal));
-        }
-    }
-
-    /// Cuts a packet that has found no room, if it is one of RoCE and its node does that; returns whether. Its loss is
-    /// written down at `port`.
-    #[cold]
-    pub(super) fn trim(&mut self, now: Instant, port: PortId, cut: Option<TrimPlan>, frame: &Frame) -> bool {
-        let Some(plan) = cut else { return false };
-        let flow = self.network.flow_of(frame);
-        if !frame.is(flag::SEGMENT) || !self.senders.is_pair(flow) {
-            return false;
-        }
-        self.network.free(now, frame, &mut self.schedule);
-        self.recording.on_drop(now, port, flow, frame.octets());
-        self.recording.count(Counted::PacketTrimmed);
-        let leg = Leg { size: plan.size, class: plan.class, path: frame.path(), hop: frame.hop(), direction: 0 };
-        let head = self.signalling.frame(ControlFrame::Head(frame.packet()), leg);
-        let hop = self.network.enqueue_head(now, head, &mut self.schedule);
-        self.follow(now, hop);
-        true
     }
 }
 

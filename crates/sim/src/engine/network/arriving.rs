@@ -20,8 +20,8 @@ pub(in crate::engine) enum Arriving {
 pub(in crate::engine) enum Admission {
     /// It does.
     Admitted(Frame),
-    /// It has no room for it. What crosses a defended link is another frame behind it.
-    Discarded { frame: Frame, behind: Frame },
+    /// It has no room for it, on its way to the next port. What crosses a defended link is `shown` there as another frame.
+    Discarded { frame: Frame, shown: Frame },
 }
 
 /// Where a frame goes on that a node has admitted.
@@ -79,8 +79,13 @@ impl Network {
             FarEnd::Buffer(input) | FarEnd::DefendedBuffer(input) => self.admit(now, id, input, &mut frame, schedule),
             FarEnd::Node | FarEnd::Defended | FarEnd::CountingSink => true,
         };
-        let behind = if far_end.is_defended() { self.cross_defence(id, frame) } else { frame };
-        if admitted { Admission::Admitted(behind) } else { Admission::Discarded { frame, behind } }
+        let mut behind = if far_end.is_defended() { self.cross_defence(id, frame) } else { frame };
+        if admitted {
+            return Admission::Admitted(behind);
+        }
+        frame.advance_hop();
+        behind.advance_hop();
+        Admission::Discarded { frame, shown: behind }
     }
 
     /// Moves an admitted frame on by one link.

@@ -61,7 +61,7 @@ use domain::Domain;
 use points::PortCp;
 use qcnlab_units::{BitRate, Instant, Span};
 pub(super) use questions::HostLink;
-pub(super) use queueing::Hop;
+pub(super) use queueing::{Hop, NoRoom};
 use routes::Routes;
 use std::collections::VecDeque;
 

@@ -29,6 +29,16 @@ pub(in crate::engine) enum Hop {
     Head { flow: FlowId, frame: Frame, packet: PacketId },
 }
 
+/// Where a frame finds no room.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::engine) enum NoRoom {
+    /// In the queue of the port that it came to, which `shows` it to its congestion point.
+    Queue { shows: bool },
+    /// In the memory of the node that it came to over the link of a port; `shown` is what the congestion point is shown that
+    /// it was on its way to.
+    Memory { shown: Frame },
+}
+
 impl Hop {
     /// A congestion point or a destination at `port` answers a frame.
     pub(in crate::engine) const fn signal(port: PortId, frame: Frame, signal: Signal) -> Hop {
@@ -154,16 +164,30 @@ impl Network {
         self.show_arrival(now, id, cp, frame, Bytes::new(len), true)
     }
 
-    /// Whether a node pauses links because of a frame that finds a long output queue.
+    /// A data frame that has found no room is gone, or cut: has the congestion point see it that it came to; returns the answer.
     #[inline(always)]
-    pub(in crate::engine) const fn pauses_by_threshold(&self) -> bool {
-        self.pauses_by_threshold
+    pub(in crate::engine) fn show_no_room(
+        &mut self,
+        now: Instant,
+        port: PortId,
+        frame: Frame,
+        no_room: NoRoom,
+        schedule: &mut Schedule,
+    ) -> Hop {
+        let answer = match no_room {
+            NoRoom::Queue { shows } if shows || self.pauses_by_threshold => {
+                self.show_refused(now, port, frame, shows, schedule).map(|signal| Hop::signal(port, frame, signal))
+            }
+            NoRoom::Queue { .. } => None,
+            NoRoom::Memory { shown } => self.show_discarded(now, shown),
+        };
+        answer.unwrap_or(Hop::Taken)
     }
 
-    /// A data frame that a port has not taken is gone, or cut: pauses links because of it, if that is the rule, and if it
-    /// `shows` frames, has the congestion point of its queue see it; returns the answer.
+    /// A data frame that a port has not taken: pauses links because of it, if that is the rule, and if it `shows` frames, has
+    /// the congestion point of its queue see it; returns the answer.
     #[cold]
-    pub(in crate::engine) fn show_refused(
+    fn show_refused(
         &mut self,
         now: Instant,
         id: PortId,
@@ -237,18 +261,10 @@ impl Network {
     }
 
     /// Shows a frame that a full input memory discarded to the congestion point of the queue that it was on its way to;
-    /// returns that queue's port and the answer.
+    /// returns the answer.
     #[cold]
-    pub(in crate::engine) fn show_discarded(&mut self, now: Instant, mut frame: Frame) -> Option<(PortId, Signal)> {
-        if frame.is(flag::NOT_DATA) {
-            return None;
-        }
-        let path = self.routes.paths[frame.path()];
-        frame.advance_hop();
-        if frame.hop() >= path.len {
-            return None;
-        }
-        let next = self.routes.ports[(path.start + u32::from(frame.hop())) as usize];
+    fn show_discarded(&mut self, now: Instant, frame: Frame) -> Option<Hop> {
+        let next = *self.routes.ports_of(frame.path()).get(usize::from(frame.hop()))?;
         let (_, cp) = self.queue_of(next, frame.class());
         let cp = cp?;
         if self.counts_only(cp, &frame, false) {
@@ -256,7 +272,8 @@ impl Network {
         }
         self.update_queue(now, next);
         let (queue, _) = self.queue_of(next, frame.class());
-        Some((next, self.show_arrival(now, next, cp, frame, queue.len, false)?))
+        let signal = self.show_arrival(now, next, cp, frame, queue.len, false)?;
+        Some(Hop::signal(next, frame, signal))
     }
 
     /// As [`enqueue_unseen`](Network::enqueue_unseen), out of the way of data.
@@ -355,10 +372,18 @@ impl Network {
         true
     }
 
-    /// Of a data frame that the queue of a port has not taken, what else it counts as (a watchdog or a link that is down is to
-    /// blame), and how it is cut, if its node does that.
+    /// Of a data frame that has found no room, what else it counts as (a watchdog or a link that is down is to blame), and how
+    /// it is cut, if its node does that.
     #[inline(always)]
-    pub(in crate::engine) fn about_refused(&self, id: PortId, frame: &Frame) -> (Option<Counted>, Option<TrimPlan>) {
+    pub(in crate::engine) fn about_no_room(
+        &self,
+        id: PortId,
+        frame: &Frame,
+        no_room: NoRoom,
+    ) -> (Option<Counted>, Option<TrimPlan>) {
+        if let NoRoom::Memory { .. } = no_room {
+            return (None, self.cut_on_the_way(frame));
+        }
         let Some(queues) = self.ports[id].queues_in_use() else { return (None, None) };
         let queues = &self.queues[queues];
         if queues.drops(frame.class()) {
@@ -368,7 +393,7 @@ impl Network {
     }
 
     /// How a packet is cut that the memory of its node has no room for, if the port by which it would go on does that.
-    pub(in crate::engine) fn cut_on_the_way(&self, frame: &Frame) -> Option<TrimPlan> {
+    fn cut_on_the_way(&self, frame: &Frame) -> Option<TrimPlan> {
         let output = self.routes.ports_of(frame.path()).get(usize::from(frame.hop()))?;
         let queues = &self.queues[self.ports[*output].queues()?];
         queues.trim.filter(|_| !queues.drops(frame.class()))
