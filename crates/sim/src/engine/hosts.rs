@@ -4,10 +4,10 @@
 //! and their links take, and the [routing](super::routing) goes from one to the next.
 
 use super::Engine;
-use super::network::Network;
+use super::network::{HostLink, Network};
 use super::recording::Recording;
-use super::schedule::Schedule;
-use super::senders::{Outlet, Senders, Woken};
+use super::schedule::{Event, Schedule};
+use super::senders::{Outlet, Senders, Served, Woken};
 use crate::frame::Frame;
 use crate::ids::{AdapterId, FlowId, LimiterId};
 use qcnlab_units::Instant;
@@ -30,20 +30,18 @@ impl Engine {
 }
 
 impl Hosts<'_> {
-    /// Takes the next frame of a flow that is alone on its link and no queue pair, if its pacer and the link allow it now.
+    /// Takes the next frame of a flow that is alone on its link, if its pacer and the link allow it now.
     #[inline(always)]
-    pub(super) fn release_plain(self, now: Instant, flow: FlowId) -> Option<Frame> {
+    pub(super) fn release(self, now: Instant, flow: FlowId) -> Option<Frame> {
         let Hosts { network, senders, recording, schedule } = self;
         let free = network.next_start(senders.port(flow));
-        senders.release(now, flow, free, schedule, |each| recording.on_refusal(each))
-    }
-
-    /// As [`release_plain`](Hosts::release_plain), of a queue pair.
-    #[inline(always)]
-    pub(super) fn release_packet(self, now: Instant, flow: FlowId) -> Option<Frame> {
-        let Hosts { network, senders, schedule, .. } = self;
-        let free = network.next_start(senders.port(flow));
-        senders.release_packet(now, flow, free, network.packets_mut(), schedule)
+        let frame = if senders.is_pair(flow) {
+            senders.release_packet(now, flow, free, network.packets_mut(), schedule)?
+        } else {
+            senders.release(now, flow, free, schedule, |each| recording.on_refusal(each))?
+        };
+        recording.on_sent(flow, frame.octets());
+        Some(frame)
     }
 
     /// A flow that is alone on its link may send at other times: its rate has changed, or its link was paused or has another
@@ -66,10 +64,28 @@ impl Hosts<'_> {
         self.senders.is_awaited(now, limiter).then(|| self.senders.wake(now, limiter))
     }
 
-    /// Sends the first flow in a limiter's queue on to its adapter, now or when the pacer allows; returns the adapter at which
-    /// it waits from now on, which is not scheduled yet.
+    /// The rate of a limiter has changed; returns the adapter that serves because of it now.
     #[inline(always)]
-    pub(super) fn move_to_adapter(mut self, now: Instant, limiter: LimiterId) -> Option<AdapterId> {
+    pub(super) fn pacer_changed(self, now: Instant, limiter: LimiterId) -> Option<AdapterId> {
+        let flow = self.senders.last_flow(limiter);
+        if self.senders.outlet(flow) == Outlet::Adapter {
+            return self.advance_limiter(now, limiter);
+        }
+        self.link_changed(now, flow);
+        None
+    }
+
+    /// Sends the first flow in a limiter's queue on to its adapter, now or when the pacer allows, and has that serve when its
+    /// link is free; returns the adapter if that is now.
+    #[inline(always)]
+    pub(super) fn advance_limiter(mut self, now: Instant, limiter: LimiterId) -> Option<AdapterId> {
+        let adapter = self.move_to_adapter(now, limiter)?;
+        self.schedule_adapter(now, adapter).then_some(adapter)
+    }
+
+    /// As [`advance_limiter`](Hosts::advance_limiter), up to the adapter, which is not scheduled yet.
+    #[inline(always)]
+    fn move_to_adapter(&mut self, now: Instant, limiter: LimiterId) -> Option<AdapterId> {
         let adapter = self.senders.move_to_adapter(now, limiter, self.schedule)?;
         self.tell_waiting(adapter);
         Some(adapter)
@@ -77,10 +93,70 @@ impl Hosts<'_> {
 
     /// Tells the port behind an adapter which classes wait there.
     #[inline(always)]
-    pub(super) fn tell_waiting(&mut self, adapter: AdapterId) {
+    fn tell_waiting(&mut self, adapter: AdapterId) {
         if let (Some(queues), classes) = self.senders.waiting_at(adapter) {
             self.network.flows_wait(queues, classes);
         }
+    }
+
+    /// Has an adapter serve when its link is free; returns whether that is now.
+    #[inline(always)]
+    pub(super) fn schedule_adapter(self, now: Instant, id: AdapterId) -> bool {
+        let Hosts { network, senders, schedule, .. } = self;
+        let serves_one = senders.serves_one(id);
+        match network.host_link(senders.adapter_port(id)) {
+            // With other frames on the link, all flows that are released at this instant join the adapter first.
+            HostLink::Transmits => {}
+            HostLink::Idle(_) if serves_one => return true,
+            HostLink::Idle(queues) => network.start_transmission(now, queues, schedule),
+            HostLink::Computed { free, pausable } if pausable && serves_one && free <= now => return true,
+            HostLink::Computed { free, .. } => schedule.set(Event::AdapterService(id), free.max(now)),
+        }
+        false
+    }
+
+    /// The flow whose turn it is at an adapter, and its limiter, if the adapter's link is free; it leaves the adapter.
+    #[inline(always)]
+    pub(super) fn next_served(mut self, now: Instant, id: AdapterId) -> Option<(FlowId, LimiterId)> {
+        let (mut classes, mut idle) = (u8::MAX, None);
+        match self.network.host_link(self.senders.adapter_port(id)) {
+            HostLink::Transmits => return None,
+            HostLink::Idle(queues) => (classes, idle) = (self.network.open_classes(now, queues), Some(queues)),
+            HostLink::Computed { free, .. } if free > now => {
+                self.schedule.set(Event::AdapterService(id), free);
+                return None;
+            }
+            HostLink::Computed { .. } => {}
+        }
+        let next = self.senders.next_served(id, classes);
+        if next.is_some() {
+            self.tell_waiting(id);
+        } else if let Some(queues) = idle {
+            // All flows that wait are paused: the port waits until one may resume.
+            self.network.start_transmission(now, queues, self.schedule);
+        }
+        next
+    }
+
+    /// What a flow does whose turn it is.
+    #[inline(always)]
+    pub(super) fn serve(self, now: Instant, flow: FlowId) -> Served {
+        let Hosts { network, senders, recording, schedule } = self;
+        let served = senders.serve(now, flow, network.packets_mut(), schedule, |each| recording.on_refusal(each));
+        if let Served::Frame(frame) = &served {
+            recording.on_sent(flow, frame.octets());
+        }
+        served
+    }
+
+    /// A flow had its turn, and waits for the next, if it has a frame: returns the adapter at which the next flow of its limiter
+    /// waits now, which is not scheduled yet.
+    #[inline(always)]
+    pub(super) fn after_service(mut self, now: Instant, flow: FlowId, served: &Served) -> Option<AdapterId> {
+        if !matches!(served, Served::TooSoon) {
+            self.senders.join_limiter(now, flow, self.schedule, |each| self.recording.on_refusal(each));
+        }
+        self.move_to_adapter(now, self.senders.limiter(flow))
     }
 }
 

@@ -298,7 +298,11 @@ impl Engine {
                         self.request_send(now, flow);
                     }
                 }
-                Event::Release(limiter) => self.release(now, limiter),
+                Event::Release(limiter) => {
+                    if let Some(flow) = self.senders.last_flow_if_there(limiter) {
+                        self.release(now, flow);
+                    }
+                }
                 Event::AdapterService(adapter) => self.serve_adapter(now, adapter),
                 Event::PauseRefresh(input) => self.network.refresh_pause(now, input, &mut self.schedule),
                 Event::DeadlockCheck => {

@@ -7,8 +7,7 @@
 use super::Engine;
 use super::effects::{Counted, Received};
 use super::granting::Came;
-use super::network::{Hop, HostLink, NoRoom};
-use super::schedule::Event;
+use super::network::{Hop, NoRoom};
 use super::senders::{Outlet, Served};
 use super::shortcuts::counting_sinks::count_full_link;
 use crate::frame::{Frame, flag};
@@ -116,12 +115,10 @@ impl Engine {
 
     /// Carries the state of a reaction point over to its pacer and its wake-up, and sends the probes that it has.
     pub(super) fn rp_changed(&mut self, now: Instant, limiter: LimiterId) {
-        if self.senders.update_pacer(now, limiter, &mut self.schedule) {
-            let flow = self.senders.last_flow(limiter);
-            match self.senders.outlet(flow) {
-                Outlet::Adapter => self.advance_limiter(now, limiter),
-                Outlet::OnDemand | Outlet::Link => self.hosts().link_changed(now, flow),
-            }
+        if self.senders.update_pacer(now, limiter, &mut self.schedule)
+            && let Some(adapter) = self.hosts().pacer_changed(now, limiter)
+        {
+            self.serve_adapter(now, adapter);
         }
         self.send_probes(now, limiter);
     }
@@ -141,120 +138,49 @@ impl Engine {
 impl Engine {
     /// A flow may have a frame to send: it waits for its limiter or its link, or sends.
     pub(super) fn request_send(&mut self, now: Instant, flow: FlowId) {
-        if self.senders.outlet(flow) != Outlet::Adapter {
-            return self.release_flow(now, flow);
-        }
-        if self.senders.join_limiter(now, flow, &mut self.schedule, |each| self.recording.on_refusal(each)) {
-            self.advance_limiter(now, self.senders.limiter(flow));
+        let refused = |each| self.recording.on_refusal(each);
+        if self.senders.outlet(flow) != Outlet::Adapter
+            || self.senders.join_limiter(now, flow, &mut self.schedule, refused)
+        {
+            self.release(now, flow);
         }
     }
 
-    /// The pacer of a limiter may release a frame.
+    /// The pacer of a flow may release a frame: to its adapter, or, of a flow that is alone on its link, to that.
     #[inline]
-    pub(super) fn release(&mut self, now: Instant, limiter: LimiterId) {
-        let Some(flow) = self.senders.last_flow_if_there(limiter) else { return };
-        match self.senders.outlet(flow) {
-            Outlet::Adapter => self.advance_limiter(now, limiter),
-            Outlet::Link | Outlet::OnDemand => self.release_flow(now, flow),
-        }
-    }
-
-    /// A flow that is alone on its link sends a frame, now or when its pacer and the link allow.
-    #[inline(always)]
-    fn release_flow(&mut self, now: Instant, flow: FlowId) {
-        if self.senders.is_pair(flow) { self.release_packet(now, flow) } else { self.release_plain(now, flow) }
-    }
-
-    #[inline(never)]
-    fn release_plain(&mut self, now: Instant, flow: FlowId) {
-        if let Some(frame) = self.hosts().release_plain(now, flow) {
-            self.released(now, flow, frame);
-        }
-    }
-
-    /// As [`release_flow`](Engine::release_flow), of a queue pair.
-    #[inline(never)]
-    pub(super) fn release_packet(&mut self, now: Instant, flow: FlowId) {
-        if let Some(frame) = self.hosts().release_packet(now, flow) {
-            self.released(now, flow, frame);
-        }
-    }
-
-    /// A flow that is alone on its link has sent a frame, and is scheduled for the next.
-    #[inline(always)]
-    fn released(&mut self, now: Instant, flow: FlowId, frame: Frame) {
-        self.recording.on_sent(flow, frame.octets());
-        let port = self.senders.port(flow);
-        if self.network.is_plain(port) && !self.senders.probe() {
-            self.network.transmit_plain(now, port, frame, &mut self.schedule);
-        } else {
-            self.forward(now, port, frame);
-            self.send_probes(now, self.senders.limiter(flow));
-        }
-        let free = self.network.next_start(port);
-        self.senders.after_release(now, flow, free, &mut self.schedule);
-    }
-
-    /// Sends the first flow in a limiter's queue on to its adapter, now or when the pacer allows.
-    fn advance_limiter(&mut self, now: Instant, limiter: LimiterId) {
-        if let Some(adapter) = self.hosts().move_to_adapter(now, limiter) {
-            self.schedule_adapter(now, adapter);
-        }
-    }
-
-    /// Has an adapter serve when its link is free.
-    fn schedule_adapter(&mut self, now: Instant, id: AdapterId) {
-        let serves_one = self.senders.serves_one(id);
-        match self.network.host_link(self.senders.adapter_port(id)) {
-            // With other frames on the link, all flows that are released at this instant join the adapter first.
-            HostLink::Transmits => {}
-            HostLink::Idle(_) if serves_one => self.serve_adapter(now, id),
-            HostLink::Idle(queues) => self.network.start_transmission(now, queues, &mut self.schedule),
-            HostLink::Computed { free, pausable } if pausable && serves_one && free <= now => {
-                self.serve_adapter(now, id)
+    pub(super) fn release(&mut self, now: Instant, flow: FlowId) {
+        if self.senders.outlet(flow) == Outlet::Adapter {
+            let limiter = self.senders.limiter(flow);
+            if let Some(adapter) = self.hosts().advance_limiter(now, limiter) {
+                self.serve_adapter(now, adapter);
             }
-            HostLink::Computed { free, .. } => self.schedule.set(Event::AdapterService(id), free.max(now)),
+            return;
         }
+        let Some(frame) = self.hosts().release(now, flow) else { return };
+        let port = self.senders.port(flow);
+        let hop = self.network.send_alone(now, port, frame, &mut self.schedule);
+        self.follow(now, hop);
+        self.send_probes(now, self.senders.limiter(flow));
+        self.senders.after_release(now, flow, self.network.next_start(port), &mut self.schedule);
     }
 
     /// An adapter's link is free: the flow that is next sends a frame.
     pub(super) fn serve_adapter(&mut self, now: Instant, id: AdapterId) {
-        let port = self.senders.adapter_port(id);
-        let (mut classes, mut idle) = (u8::MAX, None);
-        match self.network.host_link(port) {
-            HostLink::Transmits => return,
-            HostLink::Idle(queues) => (classes, idle) = (self.network.open_classes(now, queues), Some(queues)),
-            HostLink::Computed { free, .. } if free > now => return self.schedule_adapter(now, id),
-            HostLink::Computed { .. } => {}
+        let Some((flow, limiter)) = self.hosts().next_served(now, id) else { return };
+        let served = self.hosts().serve(now, flow);
+        if let Served::Frame(frame) = served {
+            let hop = self.network.forward(now, self.senders.adapter_port(id), frame, &mut self.schedule);
+            self.follow(now, hop);
+            self.send_probes(now, limiter);
         }
-        let Some((flow, limiter)) = self.senders.next_served(id, classes) else {
-            // All flows that wait are paused: the port waits until one may resume.
-            if let Some(queues) = idle {
-                self.network.start_transmission(now, queues, &mut self.schedule);
-            }
-            return;
-        };
-        self.hosts().tell_waiting(id);
-        let Engine { network, senders, recording, schedule, .. } = self;
-        match senders.serve(now, flow, network.packets_mut(), schedule, |each| recording.on_refusal(each)) {
-            Served::Frame(frame) => {
-                self.recording.on_sent(flow, frame.octets());
-                self.forward(now, port, frame);
-                self.send_probes(now, limiter);
-                self.senders.join_limiter(now, flow, &mut self.schedule, |each| self.recording.on_refusal(each));
-            }
-            Served::Nothing => {
-                self.senders.join_limiter(now, flow, &mut self.schedule, |each| self.recording.on_refusal(each));
-            }
-            Served::TooSoon => {}
-        }
-        if let Some(other) = self.hosts().move_to_adapter(now, limiter)
-            && other != id
+        let next = self.hosts().after_service(now, flow, &served);
+        if let Some(other) = next.filter(|other| *other != id)
+            && self.hosts().schedule_adapter(now, other)
         {
-            self.schedule_adapter(now, other);
+            self.serve_adapter(now, other);
         }
-        if self.senders.waiting_at(id).1 != 0 {
-            self.schedule_adapter(now, id);
+        if self.senders.waiting_at(id).1 != 0 && self.hosts().schedule_adapter(now, id) {
+            self.serve_adapter(now, id);
         }
     }
 }

@@ -7,7 +7,7 @@
 
 use super::{Hop, Network};
 use crate::engine::effects::NewAck;
-use crate::engine::schedule::Schedule;
+use crate::engine::schedule::{Event, Schedule};
 use crate::frame::{Frame, Parts, flag};
 use crate::ids::PortId;
 use crate::path::Path;
@@ -32,6 +32,24 @@ impl Network {
         } else {
             self.enqueue_plain(now, id, frame, schedule).at(id, frame)
         }
+    }
+
+    /// As [`forward`](Network::forward), of a sender that is alone on its link.
+    #[inline(always)]
+    pub(in crate::engine) fn send_alone(
+        &mut self,
+        now: Instant,
+        id: PortId,
+        frame: Frame,
+        schedule: &mut Schedule,
+    ) -> Hop {
+        if !self.ports[id].is_plain() {
+            return self.forward(now, id, frame, schedule);
+        }
+        if let Some(arrival) = self.ports[id].enqueue_plain(now, frame) {
+            schedule.set(Event::Arrival(id), arrival);
+        }
+        Hop::Taken
     }
 
     /// Queues a frame for which no congestion point is asked.

@@ -1,8 +1,6 @@
 //! What others have to know of a port, whatever its kind.
 
 use super::Network;
-use crate::engine::schedule::{Event, Schedule};
-use crate::frame::Frame;
 use crate::ids::{FlowId, PortCpId, PortId, QueuesId};
 use crate::port::Port;
 use qcnlab_schemes::Queue;
@@ -38,26 +36,6 @@ impl Network {
     #[inline(always)]
     pub(in crate::engine) fn next_start(&self, id: PortId) -> Instant {
         self.ports[id].next_start()
-    }
-
-    /// Whether nothing but the frames of senders that wait for the link is ever at a port.
-    #[inline(always)]
-    pub(in crate::engine) fn is_plain(&self, id: PortId) -> bool {
-        self.ports[id].is_plain()
-    }
-
-    /// Transmits a frame over a [plain](Network::is_plain) port.
-    #[inline(always)]
-    pub(in crate::engine) fn transmit_plain(
-        &mut self,
-        now: Instant,
-        id: PortId,
-        frame: Frame,
-        schedule: &mut Schedule,
-    ) {
-        if let Some(arrival) = self.ports[id].enqueue_plain(now, frame) {
-            schedule.set(Event::Arrival(id), arrival);
-        }
     }
 
     /// A port carries the frames of this flow alone, which are sent on demand.
