@@ -19,7 +19,7 @@ from test_rust_layers import NOT_CODE, TESTS
 SOURCES = Path(__file__).parent.parent / "crates" / "sim" / "src"
 # Files in circles of calls, arrows from file to file in them, and methods of `Engine`.
 # Lower each when it falls.
-KNOWN = (0, 0, 30)
+KNOWN = (0, 0, 29)
 
 # Names that the standard library's types have too.
 COMMON = {

@@ -15,23 +15,15 @@ impl Engine {
     #[inline]
     pub(super) fn arrive(&mut self, now: Instant, id: PortId) {
         let (arriving, sender_on_demand) = self.network.take_arrived(now, id, &mut self.schedule);
-        match arriving {
+        let (mut frame, left, admitted) = match arriving {
             Arriving::Frame { frame, left, admitted } => {
                 if let Some(flow) = sender_on_demand {
                     self.hosts().schedule_on_demand(flow);
                 }
-                self.arrived(now, id, frame, left, admitted);
+                (frame, left, admitted)
             }
-            Arriving::Unsent(flow) => {
-                let (frame, left, admitted) = self.hosts().cross_empty_link(now, id, flow);
-                self.arrived(now, id, frame, left, admitted);
-            }
-        }
-    }
-
-    /// A frame that left a port at `left` is at the far end of its link, which has admitted it without a look or not yet.
-    #[inline(always)]
-    fn arrived(&mut self, now: Instant, id: PortId, mut frame: Frame, left: u64, admitted: bool) {
+            Arriving::Unsent(flow) => self.hosts().cross_empty_link(now, id, flow),
+        };
         if !admitted {
             match self.network.admit_or_defend(now, id, frame, &mut self.schedule) {
                 Admission::Admitted(behind) => frame = behind,
@@ -45,7 +37,10 @@ impl Engine {
             return self.follow(now, hop);
         }
         let (path, frame) = match self.network.move_on(frame) {
-            Onward::Port(next, frame) => return self.forward(now, next, frame),
+            Onward::Port(next, frame) => {
+                let hop = self.network.forward(now, next, frame, &mut self.schedule);
+                return self.follow(now, hop);
+            }
             Onward::There(path, frame) => (path, frame),
         };
         if frame.is(flag::REVERSE) {

@@ -229,93 +229,100 @@ impl Engine {
                 let event = self.schedule.event(entity);
                 self.attend(now, event, attendants)?;
             }
-            match self.schedule.event(entity) {
-                Event::TransmissionEnd(queues) => {
-                    if let Some(port) = self.network.end_transmission(now, queues, &mut self.schedule) {
-                        count_full_link(now, port, &mut self.network, &mut self.recording);
-                    }
-                }
-                Event::NetworkChange => {
-                    while let Some(change) = self.changes.take_due(now, &mut self.schedule) {
-                        if let Some(again) = self.hosts().change(now, change) {
-                            self.changes.plan(again, change);
-                        }
-                        self.accounts().settle(now);
-                    }
-                }
-                Event::PauseEffect(sender) => self.apply_pause(now, sender),
-                Event::SignalArrival(limiter) => {
-                    if let Some(signal) = self.signalling.hear_ideally(limiter, &mut self.schedule) {
-                        self.on_signal(now, limiter, &signal);
-                        self.accounts().end_limiter(limiter);
-                    }
-                }
-                Event::RpWake(limiter) => {
-                    let Some(Woken { alarm }) = self.hosts().wake(now, limiter) else { continue };
-                    if let Some(asked_at) = alarm {
-                        self.accounts().count_alarm(now, limiter, asked_at);
-                    }
-                    self.rp_changed(now, limiter);
-                    self.accounts().end_limiter(limiter);
-                }
-                Event::TransportTimer(flow) => {
-                    let packets = self.network.packets_mut();
-                    let Some(Expired { told, ack }) = self.senders.timer_expired(now, flow, packets) else { continue };
-                    if let Some(limiter) = told {
-                        self.rp_changed(now, limiter);
-                    }
-                    self.answer(now, flow, None, Received { ack, completes: false });
-                    self.senders.go_on(now, flow, &mut self.schedule, |each| self.recording.on_refusal(each));
-                    self.request_send(now, flow);
-                }
-                Event::Grant(node) => {
-                    let Some(granting) = &mut self.granting else { continue };
-                    let lacks = |flow| self.senders.lacks_packets(flow);
-                    if let Some((frame, credit)) = granting.grant(now, node, lacks, &mut self.schedule) {
-                        let port = self.network.last_port(frame.path());
-                        self.follow(now, Hop::signal(port, frame, Signal::Credit(credit)));
-                    }
-                }
-                Event::Arrival(port) => self.arrive(now, port),
-                Event::SourceFrame(flow) => {
-                    match self.senders.kind(flow) {
-                        Kind::Ended => continue,
-                        Kind::Planned => self.accounts().begin_message(flow),
-                        Kind::Connection => {
-                            self.senders.go_on(now, flow, &mut self.schedule, |each| self.recording.on_refusal(each));
-                        }
-                        Kind::QueuePair | Kind::Plain => {}
-                    }
-                    self.request_send(now, flow);
-                }
-                Event::GeneratorFrame(generator) => {
-                    let refused = |each| self.recording.on_refusal(each);
-                    let (goes_on, fed) = self.senders.feed(now, generator, &mut self.schedule, refused);
-                    if goes_on == Err(ReplayFailed) {
-                        self.run_end.end_now(now, Ending::Time);
-                    }
-                    if let Some(flow) = fed {
-                        self.request_send(now, flow);
-                    }
-                }
-                Event::Release(limiter) => {
-                    if let Some(flow) = self.senders.last_flow_if_there(limiter) {
-                        self.release(now, flow);
-                    }
-                }
-                Event::AdapterService(adapter) => self.serve_adapter(now, adapter),
-                Event::PauseRefresh(input) => self.network.refresh_pause(now, input, &mut self.schedule),
-                Event::DeadlockCheck => {
-                    check_deadlock(now, &mut self.network, &mut self.run_end, &mut self.schedule);
-                }
-                Event::QueueSample => {
-                    sample_queues(now, &mut self.network, &mut self.recording, &mut self.schedule);
-                }
-                Event::RateSample => sample_rates(now, self.hosts()),
-            }
+            let event = self.schedule.event(entity);
+            self.act(now, event);
         }
         self.recording.count_events(uncounted - until_attended);
         Ok(())
+    }
+
+    /// Has the part act that an event is for, and does what follows.
+    #[inline(always)]
+    fn act(&mut self, now: Instant, event: Event) {
+        match event {
+            Event::TransmissionEnd(queues) => {
+                if let Some(port) = self.network.end_transmission(now, queues, &mut self.schedule) {
+                    count_full_link(now, port, &mut self.network, &mut self.recording);
+                }
+            }
+            Event::NetworkChange => {
+                while let Some(change) = self.changes.take_due(now, &mut self.schedule) {
+                    if let Some(again) = self.hosts().change(now, change) {
+                        self.changes.plan(again, change);
+                    }
+                    self.accounts().settle(now);
+                }
+            }
+            Event::PauseEffect(sender) => self.apply_pause(now, sender),
+            Event::SignalArrival(limiter) => {
+                if let Some(signal) = self.signalling.hear_ideally(limiter, &mut self.schedule) {
+                    self.on_signal(now, limiter, &signal);
+                    self.accounts().end_limiter(limiter);
+                }
+            }
+            Event::RpWake(limiter) => {
+                let Some(Woken { alarm }) = self.hosts().wake(now, limiter) else { return };
+                if let Some(asked_at) = alarm {
+                    self.accounts().count_alarm(now, limiter, asked_at);
+                }
+                self.rp_changed(now, limiter);
+                self.accounts().end_limiter(limiter);
+            }
+            Event::TransportTimer(flow) => {
+                let packets = self.network.packets_mut();
+                let Some(Expired { told, ack }) = self.senders.timer_expired(now, flow, packets) else { return };
+                if let Some(limiter) = told {
+                    self.rp_changed(now, limiter);
+                }
+                self.answer(now, flow, None, Received { ack, completes: false });
+                self.senders.go_on(now, flow, &mut self.schedule, |each| self.recording.on_refusal(each));
+                self.request_send(now, flow);
+            }
+            Event::Grant(node) => {
+                let Some(granting) = &mut self.granting else { return };
+                let lacks = |flow| self.senders.lacks_packets(flow);
+                if let Some((frame, credit)) = granting.grant(now, node, lacks, &mut self.schedule) {
+                    let port = self.network.last_port(frame.path());
+                    self.follow(now, Hop::signal(port, frame, Signal::Credit(credit)));
+                }
+            }
+            Event::Arrival(port) => self.arrive(now, port),
+            Event::SourceFrame(flow) => {
+                match self.senders.kind(flow) {
+                    Kind::Ended => return,
+                    Kind::Planned => self.accounts().begin_message(flow),
+                    Kind::Connection => {
+                        self.senders.go_on(now, flow, &mut self.schedule, |each| self.recording.on_refusal(each));
+                    }
+                    Kind::QueuePair | Kind::Plain => {}
+                }
+                self.request_send(now, flow);
+            }
+            Event::GeneratorFrame(generator) => {
+                let refused = |each| self.recording.on_refusal(each);
+                let (goes_on, fed) = self.senders.feed(now, generator, &mut self.schedule, refused);
+                if goes_on == Err(ReplayFailed) {
+                    self.run_end.end_now(now, Ending::Time);
+                }
+                if let Some(flow) = fed {
+                    self.request_send(now, flow);
+                }
+            }
+            Event::Release(limiter) => {
+                if let Some(flow) = self.senders.last_flow_if_there(limiter) {
+                    self.release(now, flow);
+                }
+            }
+            Event::AdapterService(adapter) => self.serve_adapter(now, adapter),
+            Event::PauseRefresh(input) => self.network.refresh_pause(now, input, &mut self.schedule),
+            Event::DeadlockCheck => {
+                check_deadlock(now, &mut self.network, &mut self.run_end, &mut self.schedule);
+            }
+            Event::QueueSample => {
+                sample_queues(now, &mut self.network, &mut self.recording, &mut self.schedule);
+            }
+            Event::RateSample => sample_rates(now, self.hosts()),
+        }
     }
 
     /// Reports progress to the control, and stops if it says so; shows rows; captures.

@@ -17,13 +17,6 @@ use qcnlab_units::Instant;
 
 /// Frames that come to ports.
 impl Engine {
-    /// A data frame or an acknowledgement comes to a port.
-    #[inline(always)]
-    pub(super) fn forward(&mut self, now: Instant, id: PortId, frame: Frame) {
-        let hop = self.network.forward(now, id, frame, &mut self.schedule);
-        self.follow(now, hop);
-    }
-
     /// Does what follows when a frame has moved: nothing, for most of them.
     #[inline(always)]
     pub(super) fn follow(&mut self, now: Instant, hop: Hop) {
