@@ -53,10 +53,10 @@ PHASES = {
         r"|engine/network/(pausing|backpressure|deadlock|freeing|admitting|shared_memory|watching))\.rs"
     ),
     "TCP, RoCE": (
-        r"sim/src/(tcp/|roce/|connection|queue_pair|packets|arrived|engine/(transport|dependencies|granting)"
+        r"sim/src/(tcp/|roce/|connection|queue_pair|packets|arrived|engine/(dependencies|granting)"
         r"|engine/senders/(queue_pairs|connections|messages))"
     ),
-    "signals": r"sim/src/engine/(signalling|ideal_feedback)\.rs",
+    "signals": r"sim/src/engine/(signalling|feedback)\.rs",
     "schemes": r"crates/schemes/",
     "records": (
         r"sim/src/(recorder|trace|audit|departure|course|engine/(accounts|recording|periodic|finish|ending|capturing|following)"
