@@ -121,7 +121,7 @@ impl Accounts<'_> {
 
     /// A message, or what a connection carries, is complete at one of its ends: starts the flows that waited for that.
     #[cold]
-    pub(super) fn complete(self, now: Instant, flow: FlowId, here: CompletesAt) {
+    fn complete(self, now: Instant, flow: FlowId, here: CompletesAt) {
         for (flow, start) in self.dependencies.completed(now, flow, here) {
             match start {
                 Some(start) => self.senders.start_flow(flow, start, self.schedule),
@@ -140,9 +140,19 @@ impl Accounts<'_> {
         self.finish(now, flow, CompletesAt::Receiver);
     }
 
+    /// A sender has heard that all of a message or a connection has come; a message has finished with that.
+    #[cold]
+    pub(super) fn acknowledge_all(self, now: Instant, flow: FlowId) {
+        if !self.senders.is_pair(flow) {
+            self.complete(now, flow, CompletesAt::Sender);
+        } else if self.recording.finishes(now, flow) {
+            self.finish(now, flow, CompletesAt::Sender);
+        }
+    }
+
     /// As [`complete`](Accounts::complete), at the end that says that a flow has finished.
     #[cold]
-    pub(super) fn finish(self, now: Instant, flow: FlowId, here: CompletesAt) {
+    fn finish(self, now: Instant, flow: FlowId, here: CompletesAt) {
         self.run_end.close_flow(now);
         self.complete(now, flow, here);
     }

@@ -6,7 +6,6 @@ use super::granting::Came;
 use super::network::{Admission, Arriving, Hop, NoRoom, Onward, Stopped};
 use crate::frame::{Frame, flag};
 use crate::ids::{FlowId, PortId, QueuesId};
-use crate::plan::CompletesAt;
 use qcnlab_schemes::{Delivered, NotificationPoint, TransportEvent};
 use qcnlab_units::{Bytes, Instant};
 
@@ -34,12 +33,12 @@ impl Engine {
         }
         if frame.is(flag::CONTROL) {
             let hop = self.feedback().arrive(now, frame);
-            return self.follow(now, hop);
+            return self.route(now, hop);
         }
         let (path, frame) = match self.network.move_on(frame) {
             Onward::Port(next, frame) => {
                 let hop = self.network.forward(now, next, frame, &mut self.schedule);
-                return self.follow(now, hop);
+                return self.route(now, hop);
             }
             Onward::There(path, frame) => (path, frame),
         };
@@ -60,25 +59,18 @@ impl Engine {
         let flow = self.network.end_at_source(&frame);
         self.network.free(now, &frame, &mut self.schedule);
         self.recording.count(Counted::AckHeard);
-        if self.senders.is_pair(flow) {
-            return self.packet_acknowledged(now, flow, frame);
+        if !self.senders.is_pair(flow) {
+            if self.senders.segments_acknowledged(now, flow, frame.tag()) {
+                self.accounts().acknowledge_all(now, flow);
+            }
+            self.senders.go_on(now, flow, &mut self.schedule, |each| self.recording.on_refusal(each));
+            return self.request_send(now, flow);
         }
-        if self.senders.segments_acknowledged(now, flow, frame.tag()) {
-            self.accounts().complete(now, flow, CompletesAt::Sender);
-        }
-        self.senders.go_on(now, flow, &mut self.schedule, |each| self.recording.on_refusal(each));
-        self.request_send(now, flow);
-    }
-
-    /// An acknowledgement reaches the sender of a packet.
-    #[inline(always)]
-    pub(super) fn packet_acknowledged(&mut self, now: Instant, flow: FlowId, frame: Frame) {
         let id = frame.packet();
         let told = self.senders.packet_acknowledged(now, flow, id, self.network.packets());
-        let completes = told.finished && self.recording.finishes(now, flow);
         if told.minds {
             let limiter = self.senders.tell_acknowledged(now, flow, id, told.newly, self.network.packets());
-            if told.frees_nothing || completes || !self.senders.is_alone(flow) || self.senders.probe() {
+            if told.frees_nothing || !self.senders.is_alone(flow) || self.senders.probe() {
                 self.rp_changed(now, limiter);
             } else {
                 // A queue pair that is alone on its link is scheduled once: for when its window and its pacer allow.
@@ -86,8 +78,8 @@ impl Engine {
             }
         }
         self.network.packets_mut().end(id);
-        if completes {
-            self.accounts().finish(now, flow, CompletesAt::Sender);
+        if told.finished {
+            self.accounts().acknowledge_all(now, flow);
         }
         self.senders.schedule_pair_timer(flow, &mut self.schedule);
         if !told.frees_nothing {
@@ -99,6 +91,7 @@ impl Engine {
     }
 
     /// A data frame has reached its destination, which may answer.
+    #[inline(never)]
     fn receive(&mut self, now: Instant, flow: FlowId, frame: Frame) {
         let packet = frame.is(flag::SEGMENT) && self.senders.is_pair(flow);
         if let Some(np) = self.signalling.notification_point(flow) {
@@ -111,7 +104,7 @@ impl Engine {
             };
             if let Some(signal) = np.on_frame(now, &delivered) {
                 let port = self.network.last_port(frame.path());
-                self.follow(now, Hop::signal(port, frame, signal));
+                self.route(now, Hop::signal(port, frame, signal));
             }
         }
         let Engine { network, senders, signalling, schedule, .. } = self;

@@ -13,7 +13,7 @@ use super::schedule::Schedule;
 use super::senders::Senders;
 use super::signalling::{ControlFrame, Leg, SignalOf, Signalling};
 use crate::frame::{Frame, Parts, flag};
-use crate::ids::{FlowId, LimiterId, PathId, PortId};
+use crate::ids::{FlowId, LimiterId, PacketId, PathId, PortId};
 use crate::path::Path;
 use crate::plan::Feedback;
 use qcnlab_schemes::{NotificationPoint, Probe, Signal};
@@ -36,6 +36,14 @@ impl Engine {
         let Engine { network, senders, signalling, recording, schedule, capture, .. } = self;
         FeedbackPath { network, senders, signalling, recording, schedule, capture: capture.as_deref_mut() }
     }
+}
+
+/// What a control frame brings that is at the end of its way.
+pub(super) enum Ended {
+    /// A signal about a flow, and the limiter that hears it, if its host has reaction points.
+    Signal { flow: FlowId, signal: Signal, limiter: Option<LimiterId> },
+    /// The head of a packet of a flow.
+    Head { flow: FlowId, packet: PacketId },
 }
 
 impl FeedbackPath<'_> {
@@ -100,19 +108,12 @@ impl FeedbackPath<'_> {
             };
         }
         self.network.end_at_destination(&frame);
-        match self.signalling.take(&frame) {
-            ControlFrame::Probe(probe) => {
-                self.recording.count(Counted::ProbeEnded);
-                let signal = self.signalling.notification_point(flow).and_then(|np| np.on_probe(now, &probe));
-                let port = self.network.last_port(frame.path());
-                signal.map_or(Hop::Taken, |signal| Hop::signal(port, frame.at_hop(len), signal))
-            }
-            ControlFrame::Head(packet) => {
-                self.recording.count(Counted::HeadEnded);
-                Hop::Head { flow, frame, packet }
-            }
-            ControlFrame::Signal(_) => unreachable!("signals travel in reverse"),
-        }
+        let ControlFrame::Probe(probe) = *self.signalling.carried(&frame) else { return Hop::Ended(frame) };
+        self.signalling.take(&frame);
+        self.recording.count(Counted::ProbeEnded);
+        let signal = self.signalling.notification_point(flow).and_then(|np| np.on_probe(now, &probe));
+        let port = self.network.last_port(frame.path());
+        signal.map_or(Hop::Taken, |signal| Hop::signal(port, frame.at_hop(len), signal))
     }
 
     /// A probe comes to the next port of its path.
@@ -130,11 +131,15 @@ impl FeedbackPath<'_> {
         self.network.send_ahead(now, frame, self.schedule)
     }
 
-    /// A signal that travelled in reverse has reached its source: returns the flow that it is about, what it says, and the limiter
-    /// that hears it, if its host has reaction points.
-    pub(super) fn hear(self, now: Instant, frame: &Frame) -> (FlowId, Signal, Option<LimiterId>) {
-        let ControlFrame::Signal(of) = self.signalling.take(frame) else {
-            unreachable!("only signals travel in reverse");
+    /// A control frame that is no probe is at the end of its way: takes what it carries.
+    pub(super) fn end(self, now: Instant, frame: &Frame) -> Ended {
+        let of = match self.signalling.take(frame) {
+            ControlFrame::Signal(of) => of,
+            ControlFrame::Head(packet) => {
+                self.recording.count(Counted::HeadEnded);
+                return Ended::Head { flow: self.network.flow_of(frame), packet };
+            }
+            ControlFrame::Probe(_) => unreachable!("a probe ends where it is answered"),
         };
         let flow = self.network.flow_of(&of.sampled);
         if let Some(capture) = self.capture {
@@ -145,7 +150,7 @@ impl FeedbackPath<'_> {
         if limiter.is_none() {
             self.recording.count(Counted::MessageIgnored);
         }
-        (flow, of.signal, limiter)
+        Ended::Signal { flow, signal: of.signal, limiter }
     }
 
     fn send_ideally(self, now: Instant, port: PortId, frame: &Frame, signal: Signal) {

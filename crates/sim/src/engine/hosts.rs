@@ -68,11 +68,19 @@ impl Hosts<'_> {
     #[inline(always)]
     pub(super) fn pacer_changed(self, now: Instant, limiter: LimiterId) -> Option<AdapterId> {
         let flow = self.senders.last_flow(limiter);
-        if self.senders.outlet(flow) == Outlet::Adapter {
+        if !self.senders.is_alone(flow) {
             return self.advance_limiter(now, limiter);
         }
         self.link_changed(now, flow);
         None
+    }
+
+    /// A flow may have a frame to send by an adapter: it joins the queue of its limiter, or is scheduled for when it has one.
+    /// Returns the adapter that serves because of it now.
+    #[inline(always)]
+    pub(super) fn join_limiter(self, now: Instant, flow: FlowId) -> Option<AdapterId> {
+        let Hosts { network, senders, recording, schedule } = self;
+        join_limiter(now, flow, network, senders, recording, schedule)
     }
 
     /// Sends the first flow in a limiter's queue on to its adapter, now or when the pacer allows, and has that serve when its
@@ -158,6 +166,22 @@ impl Hosts<'_> {
         }
         self.move_to_adapter(now, self.senders.limiter(flow))
     }
+}
+
+#[inline(never)]
+fn join_limiter(
+    now: Instant,
+    flow: FlowId,
+    network: &mut Network,
+    senders: &mut Senders,
+    recording: &mut Recording,
+    schedule: &mut Schedule,
+) -> Option<AdapterId> {
+    if !senders.join_limiter(now, flow, schedule, |each| recording.on_refusal(each)) {
+        return None;
+    }
+    let limiter = senders.limiter(flow);
+    Hosts { network, senders, recording, schedule }.advance_limiter(now, limiter)
 }
 
 /// A flow that is alone on its link, which has events, may send at other times.

@@ -283,7 +283,7 @@ impl Engine {
                 let lacks = |flow| self.senders.lacks_packets(flow);
                 if let Some((frame, credit)) = granting.grant(now, node, lacks, &mut self.schedule) {
                     let port = self.network.last_port(frame.path());
-                    self.follow(now, Hop::signal(port, frame, Signal::Credit(credit)));
+                    self.route(now, Hop::signal(port, frame, Signal::Credit(credit)));
                 }
             }
             Event::Arrival(port) => self.arrive(now, port),
@@ -309,8 +309,11 @@ impl Engine {
                 }
             }
             Event::Release(limiter) => {
-                if let Some(flow) = self.senders.last_flow_if_there(limiter) {
+                let Some(flow) = self.senders.last_flow_if_there(limiter) else { return };
+                if self.senders.is_alone(flow) {
                     self.release(now, flow);
+                } else if let Some(adapter) = self.hosts().advance_limiter(now, limiter) {
+                    self.serve_adapter(now, adapter);
                 }
             }
             Event::AdapterService(adapter) => self.serve_adapter(now, adapter),

@@ -6,9 +6,10 @@
 
 use super::Engine;
 use super::effects::{Counted, Received};
+use super::feedback::Ended;
 use super::granting::Came;
 use super::network::{Hop, NoRoom};
-use super::senders::{Outlet, Served};
+use super::senders::Served;
 use super::shortcuts::counting_sinks::count_full_link;
 use crate::frame::{Frame, flag};
 use crate::ids::{AdapterId, FlowId, LimiterId, PortId};
@@ -19,36 +20,37 @@ use qcnlab_units::Instant;
 impl Engine {
     /// Does what follows when a frame has moved: nothing, for most of them.
     #[inline(always)]
-    pub(super) fn follow(&mut self, now: Instant, hop: Hop) {
+    pub(super) fn route(&mut self, now: Instant, hop: Hop) {
         match hop {
             Hop::Taken => {}
             Hop::LinkFull(port) => count_full_link(now, port, &mut self.network, &mut self.recording),
-            _ => self.route(now, hop),
+            Hop::Signal { port, frame, signal, full } => self.send_signal(now, port, frame, signal, full),
+            Hop::Refused { port, frame, shows } => self.refused(now, port, frame, NoRoom::Queue { shows }),
+            Hop::Ended(frame) => self.control_ended(now, frame),
         }
     }
 
-    /// As [`follow`](Engine::follow), where something follows.
+    /// Sends a signal from `port` to the source of `frame`; the link behind the port may be full.
+    #[cold]
+    fn send_signal(&mut self, now: Instant, port: PortId, frame: Frame, signal: Signal, full: bool) {
+        if full {
+            count_full_link(now, port, &mut self.network, &mut self.recording);
+        }
+        let hop = self.feedback().send(now, port, frame, signal);
+        self.route(now, hop);
+    }
+
+    /// A signal that travelled in reverse has reached its source, or the head of a packet its destination.
     #[inline(never)]
-    fn route(&mut self, now: Instant, hop: Hop) {
-        match hop {
-            Hop::Taken => {}
-            Hop::LinkFull(port) => count_full_link(now, port, &mut self.network, &mut self.recording),
-            Hop::Signal { port, frame, signal, full } => {
-                if full {
-                    count_full_link(now, port, &mut self.network, &mut self.recording);
-                }
-                let hop = self.feedback().send(now, port, frame, signal);
-                self.follow(now, hop);
-            }
-            Hop::Refused { port, frame, shows } => self.refused(now, port, frame, NoRoom::Queue { shows }),
-            Hop::Returned(frame) => {
-                let (flow, signal, limiter) = self.feedback().hear(now, &frame);
+    fn control_ended(&mut self, now: Instant, frame: Frame) {
+        match self.feedback().end(now, &frame) {
+            Ended::Signal { flow, signal, limiter } => {
                 if let Some(limiter) = limiter {
                     self.on_signal(now, limiter, &signal);
                 }
                 self.accounts().signal_ends(flow);
             }
-            Hop::Head { flow, frame, packet } => {
+            Ended::Head { flow, packet } => {
                 let received = self.senders.head_received(now, flow, packet, self.network.packets_mut());
                 self.answer(now, flow, Some(Came { frame, packet, cut: true }), received);
             }
@@ -60,11 +62,11 @@ impl Engine {
     pub(super) fn refused(&mut self, now: Instant, port: PortId, frame: Frame, no_room: NoRoom) {
         if let Some(head) = self.accounts().lose_or_cut(now, port, &frame, no_room) {
             let hop = self.network.enqueue_head(now, head, &mut self.schedule);
-            self.follow(now, hop);
+            self.route(now, hop);
         }
         if !frame.is(flag::NOT_DATA) {
             let hop = self.network.show_no_room(now, port, frame, no_room, &mut self.schedule);
-            self.follow(now, hop);
+            self.route(now, hop);
         }
     }
 }
@@ -74,20 +76,18 @@ impl Engine {
     /// Does what follows from what a receiver has got; hosts that give credit are told of what `came`, if it was a packet.
     #[inline(always)]
     pub(super) fn answer(&mut self, now: Instant, flow: FlowId, came: Option<Came>, received: Received) {
-        let Engine { network, senders, recording, schedule, .. } = self;
         if let (Some(granting), Some(came)) = (&mut self.granting, came) {
+            let Engine { network, senders, schedule, .. } = self;
             let facts = || senders.packet_facts(flow, came.packet, network.packets());
             granting.reached(now, network.path(came.frame.path()), came, facts, schedule);
         }
-        let hop = received.ack.map(|ack| {
-            recording.count(Counted::AckSent);
-            network.acknowledge(now, ack, schedule)
-        });
         if received.completes {
             self.accounts().receive_all(now, flow);
         }
-        if let Some(hop) = hop {
-            self.follow(now, hop);
+        if let Some(ack) = received.ack {
+            self.recording.count(Counted::AckSent);
+            let hop = self.network.acknowledge(now, ack, &mut self.schedule);
+            self.route(now, hop);
         }
     }
 }
@@ -113,16 +113,16 @@ impl Engine {
         {
             self.serve_adapter(now, adapter);
         }
-        self.send_probes(now, limiter);
+        if self.senders.probe() {
+            self.send_probes(now, limiter);
+        }
     }
 
     /// Sends the probes that a reaction point has.
-    #[inline(always)]
+    #[cold]
     fn send_probes(&mut self, now: Instant, limiter: LimiterId) {
-        if self.senders.probe() {
-            while let Some(hop) = self.feedback().send_probe(now, limiter) {
-                self.follow(now, hop);
-            }
+        while let Some(hop) = self.feedback().send_probe(now, limiter) {
+            self.route(now, hop);
         }
     }
 }
@@ -130,30 +130,25 @@ impl Engine {
 /// Frames that leave hosts.
 impl Engine {
     /// A flow may have a frame to send: it waits for its limiter or its link, or sends.
+    #[inline]
     pub(super) fn request_send(&mut self, now: Instant, flow: FlowId) {
-        let refused = |each| self.recording.on_refusal(each);
-        if self.senders.outlet(flow) != Outlet::Adapter
-            || self.senders.join_limiter(now, flow, &mut self.schedule, refused)
-        {
+        if self.senders.is_alone(flow) {
             self.release(now, flow);
+        } else if let Some(adapter) = self.hosts().join_limiter(now, flow) {
+            self.serve_adapter(now, adapter);
         }
     }
 
-    /// The pacer of a flow may release a frame: to its adapter, or, of a flow that is alone on its link, to that.
-    #[inline]
+    /// A flow that is alone on its link sends a frame, now or when its pacer and the link allow.
+    #[inline(never)]
     pub(super) fn release(&mut self, now: Instant, flow: FlowId) {
-        if self.senders.outlet(flow) == Outlet::Adapter {
-            let limiter = self.senders.limiter(flow);
-            if let Some(adapter) = self.hosts().advance_limiter(now, limiter) {
-                self.serve_adapter(now, adapter);
-            }
-            return;
-        }
         let Some(frame) = self.hosts().release(now, flow) else { return };
         let port = self.senders.port(flow);
         let hop = self.network.send_alone(now, port, frame, &mut self.schedule);
-        self.follow(now, hop);
-        self.send_probes(now, self.senders.limiter(flow));
+        self.route(now, hop);
+        if self.senders.probe() {
+            self.send_probes(now, self.senders.limiter(flow));
+        }
         self.senders.after_release(now, flow, self.network.next_start(port), &mut self.schedule);
     }
 
@@ -163,8 +158,10 @@ impl Engine {
         let served = self.hosts().serve(now, flow);
         if let Served::Frame(frame) = served {
             let hop = self.network.forward(now, self.senders.adapter_port(id), frame, &mut self.schedule);
-            self.follow(now, hop);
-            self.send_probes(now, limiter);
+            self.route(now, hop);
+            if self.senders.probe() {
+                self.send_probes(now, limiter);
+            }
         }
         let next = self.hosts().after_service(now, flow, &served);
         if let Some(other) = next.filter(|other| *other != id)

@@ -78,7 +78,7 @@ impl Network {
     pub(in crate::engine) fn send_back(&mut self, now: Instant, frame: Frame, schedule: &mut Schedule) -> Hop {
         match self.routes.back(&frame) {
             Some(port) => self.enqueue(now, port, frame, schedule),
-            None => Hop::Returned(frame),
+            None => Hop::Ended(frame),
         }
     }
 

@@ -4,7 +4,7 @@ use super::Network;
 use crate::engine::effects::Counted;
 use crate::engine::schedule::{Event, Schedule};
 use crate::frame::{Frame, flag};
-use crate::ids::{FlowId, Id, InputId, PacketId, PortCpId, PortId, QueuesId};
+use crate::ids::{Id, InputId, PortCpId, PortId, QueuesId};
 use crate::plan::{PauseRule, PauseTarget, TrimPlan};
 use crate::port::{FarEnd, Fifo};
 use qcnlab_schemes::{Arrival, CongestionPoint, CpAction, CpFastPath, CpId, Queue, Signal};
@@ -23,10 +23,8 @@ pub(in crate::engine) enum Hop {
     Signal { port: PortId, frame: Frame, signal: Signal, full: bool },
     /// The queue of this port has not taken it, and `shows` it to its congestion point when it is gone or cut.
     Refused { port: PortId, frame: Frame, shows: bool },
-    /// It carries a signal, and is at the source of its path.
-    Returned(Frame),
-    /// It carries the head of a packet of a flow, and is at the end of its path.
-    Head { flow: FlowId, frame: Frame, packet: PacketId },
+    /// It is a control frame at the end of its way.
+    Ended(Frame),
 }
 
 /// Where a frame finds no room.

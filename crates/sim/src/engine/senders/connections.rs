@@ -44,7 +44,7 @@ impl Senders {
         Received { ack: ack.map(|number| self.ack(flow, segment.path(), number)), completes }
     }
 
-    /// An acknowledgement reaches the sender: returns whether all is acknowledged with it.
+    /// An acknowledgement reaches the sender of segments: returns whether all is acknowledged with it.
     pub(in crate::engine) fn segments_acknowledged(&mut self, now: Instant, flow: FlowId, number: u32) -> bool {
         let connection = self.connection(flow);
         let before = connection.sender.finished();
@@ -66,6 +66,7 @@ impl Senders {
     }
 
     /// Queues the segments that the window of a connection admits.
+    #[inline(never)]
     pub(super) fn queue_segments(
         &mut self,
         now: Instant,

@@ -29,7 +29,6 @@ use qcnlab_schemes::driver::LimiterCount;
 use qcnlab_schemes::registry::AnyRp;
 use qcnlab_schemes::{EventKind, Gauge, Observation, Probe, ReactionPoint, Signal, SonarObservation};
 use qcnlab_units::{Bytes, Instant};
-pub(super) use queue_pairs::Told;
 pub(super) use serving::Served;
 
 /// What sends.
@@ -136,11 +135,12 @@ impl Senders {
 
     /// A flow may send more than before: queues the segments that the window of a connection admits, and keeps the event of
     /// its timer or of a queue pair's.
+    #[inline(always)]
     pub(super) fn go_on(&mut self, now: Instant, flow: FlowId, schedule: &mut Schedule, refused: impl FnMut(Refusal)) {
-        match self.kind(flow) {
-            Kind::QueuePair => self.schedule_pair_timer(flow, schedule),
-            Kind::Connection => self.queue_segments(now, flow, schedule, refused),
-            Kind::Planned | Kind::Ended | Kind::Plain => {}
+        match self.flows[flow].source {
+            Source::Roce(_) => self.schedule_pair_timer(flow, schedule),
+            Source::Tcp(_) => self.queue_segments(now, flow, schedule, refused),
+            _ => {}
         }
     }
 
@@ -162,6 +162,7 @@ impl Senders {
     }
 
     /// Whether a flow is alone on its link.
+    #[inline(always)]
     pub(super) fn is_alone(&self, flow: FlowId) -> bool {
         self.flows[flow].adapter.is_none()
     }

@@ -145,7 +145,7 @@ impl Senders {
         Received { ack: self.answer(flow, kind, packets), completes: false }
     }
 
-    /// An acknowledgement reaches the sender.
+    /// An acknowledgement reaches the sender of a packet.
     #[inline(always)]
     pub(in crate::engine) fn packet_acknowledged(
         &mut self,
