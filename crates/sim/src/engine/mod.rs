@@ -3,8 +3,9 @@
 //! An [`Engine`] holds a schedule and its parts: the [network](network), the [senders](senders), what is
 //! [signalled](signalling) back, what is [recorded](recording), which flows [wait for others](dependencies), who [gives credit](granting), and
 //! when the run [ends](ending). A part has fields of its own. It is told what happened, sets its own events in the schedule that it is
-//! handed, answers with what follows for others, and knows no other part. The engine takes the answer there: frames from the
-//! senders to the network, signals from the network to the senders, losses to whoever counts them.
+//! handed, answers with what follows for others, and knows no other part. The engine [acts](Engine::act) on each event, and
+//! [routes](routing) what follows: frames from the senders to the network, signals from the network to the senders, losses to
+//! whoever counts them.
 //!
 //! Each component has at most one pending event of each kind; [`Event`] lists the kinds in the order in which they happen at
 //! one instant.
