@@ -184,3 +184,18 @@ def test_clones_share_the_mutants() -> None:
     assert kept == {name: f"caught {name}" for name in names}
     assert (first.learnt, second.learnt) == (names, [])
     assert sorted(first.tried + second.tried) == names
+
+
+def test_a_bench_whose_tests_start_a_pool_as_they_are_collected_says_so(tmp_path: Path) -> None:
+    """A fork has no thread but one: what asks such a pool would wait for ever."""
+    (tmp_path / "test_pool.py").write_text(
+        "import polars as pl\n"
+        "FRAME = pl.DataFrame({'a': range(9), 'b': range(9)}).filter(pl.col('a') > 3)\n"
+        "def test_it(): assert len(FRAME) == 5\n"
+    )
+    bench = python_bench.Bench(Path(sys.executable), tmp_path, ["test_pool.py"])
+    # Its end closes the input, with which the bench ends.
+    with bench.process:
+        code, said = bench.ask({"record": str(tmp_path / "record")})
+    assert code == 3
+    assert "collecting starts polars-0" in said
