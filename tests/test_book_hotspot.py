@@ -126,6 +126,8 @@ def test_a_swing_sees_peaks_of_a_queue_that_is_mostly_empty() -> None:
     assert of("swing", view([1.0] + [2.0] * 9 + [4.0] * 9 + [1.0])) == pytest.approx(2.9)
     # Samples of 20 ms stand for themselves; a trace of less than 10 ms is one part.
     assert of("swing", view([1.0, 1.0, 1.0], queue_ms=20.0)) == 0.0
+    # 20 samples make 10 ms: of two parts one has a peak of 4, so 95 % of that is left.
+    assert of("swing", view([0.0] * 30 + [4.0] + [0.0] * 9, queue_ms=0.5)) == pytest.approx(3.8)
     assert of("swing", view([1.0, 4.0])) == 3.0
 
 

@@ -225,6 +225,10 @@ def test_a_row_explains_itself_on_one_screen() -> None:
     more = replace(many, checks=(open_, *[number] * 13), verdicts=(UNDECIDED, *[HOLDS] * 13))
     assert "and 13 more checks, which --json and the book's page list" in row_text(more)
     assert row_text(more).count("recovery: a") == 1
+    # As many as fit are written out, whether they hold or not.
+    fitting = replace(more, checks=(open_, *[number] * 11), verdicts=(UNDECIDED, *[HOLDS] * 11))
+    assert row_text(fitting).count("recovery: a") == 12
+    assert "more checks" not in row_text(fitting)
 
 
 def recorded(
