@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-CASTS = 148
+CASTS = 147
 """`as usize` outside tests. Lower it when there are fewer; never raise it."""
 FILES_OF_TESTS = re.compile(r"#\[cfg\(test\)\]\s*mod (\w+);")
 TESTS = re.compile(r"#\[cfg\(test\)\]\s*(?:pub(?:\(\w+\))? )?mod \w+ \{.*\Z", re.DOTALL)
