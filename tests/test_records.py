@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import tomllib
 from dataclasses import FrozenInstanceError, dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 
@@ -11,6 +12,10 @@ import pytest
 
 import qcnlab
 from made_up_run import made_up_summary
+from qcnlab.catalogue.words import FILE as WORDS_FILE
+from qcnlab.catalogue.words import Word
+from qcnlab.headroom.platforms import FILE as PLATFORMS_FILE
+from qcnlab.headroom.platforms import Platform
 from qcnlab.metrics import metrics
 from qcnlab.records import ByName, Record, read
 from qcnlab.runs import collective_runs, summary
@@ -200,3 +205,13 @@ def test_what_is_not_as_a_typed_dict_says_is_told() -> None:
     assert unlike({"many": {"z": 1}}, Held) == ["it.many.z is 1, not an object"]
     assert unlike({"kind": "c"}, Held) == ["it.kind is 'c', not one of ('a', 'b')"]
     assert unlike({"name": "x", "also": [1]}, Named) != []
+
+
+def test_our_own_files_have_no_key_that_their_records_lack() -> None:
+    """Keys that a record lacks are passed over: in a file of ours such a key is a slip."""
+    words = tomllib.loads(WORDS_FILE.read_text(encoding="utf-8"))
+    assert words.keys() == {"word", "alias"}
+    platforms = tomllib.loads(PLATFORMS_FILE.read_text(encoding="utf-8"))["platform"]
+    for kind, listed in ((Word, words["word"]), (Platform, platforms)):
+        known = {field.name for field in fields(kind)}
+        assert all(each.keys() <= known for each in listed)
