@@ -45,12 +45,12 @@ PHASES = {
         r"|engine/(shortcuts|network)/(counting_sinks|ignored_departures))\.rs"
     ),
     "priority queues": (
-        r"sim/src/(priority_queues|flow_queues|deficit_round_robin|heads_share|engine/shortcuts/computed_departures"
+        r"sim/src/(priority_queues|flow_queues|isolation|deficit_round_robin|heads_share|engine/shortcuts/computed_departures"
         r"|engine/network/(starting|transmission|scheduling|flow_scheduling))\.rs"
     ),
     "pauses, input buffers": (
         r"sim/src/(input_buffer|shared_buffer|watchdog|engine/shortcuts/allowances"
-        r"|engine/network/(pausing|backpressure|deadlock|freeing|admitting|shared_memory|watching))\.rs"
+        r"|engine/network/(pausing|backpressure|isolating|failing_queues|deadlock|freeing|admitting|shared_memory|watching))\.rs"
     ),
     "TCP, RoCE": (
         r"sim/src/(tcp/|roce/|connection|queue_pair|packets|arrived|engine/(dependencies|granting)"

@@ -106,7 +106,7 @@ def test_every_crate_has_a_row_with_all_that_it_uses() -> None:
 def test_every_source_of_a_scheme_is_on_the_page_of_sources() -> None:
     page = (ROOT / "docs/reference/sources.md").read_text(encoding="utf-8")
     short_name = re.compile(
-        r"[Dd]ecks? \d{3}|802\.1Qau|IEEE P[\d.]+\w+|[\w-]+ \(\d{4}\)|ConnectX firmware"
+        r"[Dd]ecks? \d{3}|802\.1Qau|IEEE P?[\d.]+\w+(?:-\d{4})?|[\w-]+ \(\d{4}\)|ConnectX firmware"
     )
     for entry in catalogue.schemes():
         names = short_name.findall(entry.source)

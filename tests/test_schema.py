@@ -24,7 +24,7 @@ SCHEMA = Draft202012Validator(json.loads(FILE.read_text(encoding="utf-8")))
 REFUSALS = ROOT / "crates" / "scenario" / "tests" / "refusals"
 BEYOND = {
     "what does not go with ports that keep flows apart": (
-        r"keep flows (in queues of their own|of one class)"
+        r"keep flows (in queues of their own|of one class)|queues congesting flows in class"
     ),
     "names of hosts, switches, links and ports": (
         r"matches no|has no (port|link|host|switch) |no host of|no (way|link) |is a (switch|host)"

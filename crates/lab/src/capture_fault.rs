@@ -42,9 +42,7 @@ pub enum CaptureFault {
         until_s: String,
     },
     /// The run has messages that no frame is known for.
-    #[error(
-        "a run of scheme '{scheme}' is not captured: its messages that stop single queues have no published format"
-    )]
+    #[error("a run of scheme '{scheme}' is not captured: its messages from hop to hop have no published format")]
     NoFormat {
         /// The scheme.
         scheme: String,

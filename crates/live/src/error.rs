@@ -29,6 +29,12 @@ pub enum Unsupported {
         /// Its name.
         scheme: String,
     },
+    /// Switches that isolate congesting flows.
+    #[error("ports of scheme {scheme} isolate congesting flows; live switches do not: use another scheme")]
+    Isolation {
+        /// Its name.
+        scheme: String,
+    },
     /// More flows than there are ports to tell them apart.
     #[error("{flows} flows are more than ports of UDP and TCP tell apart; have {most} at most")]
     Flows {

@@ -250,6 +250,9 @@ fn check_scheme(scheme: &Config) -> Result<(), Unsupported> {
     if !scheme.events().is_empty() {
         return Err(Unsupported::Acknowledgements { scheme: scheme.name().to_owned() });
     }
+    if scheme.isolation_point().is_some() {
+        return Err(Unsupported::Isolation { scheme: scheme.name().to_owned() });
+    }
     Ok(())
 }
 

@@ -86,6 +86,7 @@ fn resolve(
     signals(scenario)?;
     transport(scenario)?;
     super::apart::check(scenario)?;
+    super::isolating::check(scenario)?;
     check_rule(scenario)?;
     let resolved = match known {
         Some((known, Recheck::Checks)) => known,
@@ -105,6 +106,8 @@ fn resolve(
     trimming(scenario)?;
     domain(scenario, &resolved)?;
     limiters(scenario, &resolved)?;
+    super::apart::check_flows(scenario, &resolved)?;
+    super::isolating::check_flows(scenario, &resolved)?;
     telemetry(scenario, &resolved)?;
     set_point(scenario, &resolved)?;
     rows(scenario, &resolved)?;

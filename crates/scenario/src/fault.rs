@@ -334,6 +334,16 @@ pub enum Fault {
         /// Two of its priorities.
         classes: (u32, u32),
     },
+    /// The class of congesting flows has other frames.
+    #[error("scheme '{scheme}' queues congesting flows in class {class}, which {what}")]
+    CongestingClass {
+        /// The scheme.
+        scheme: String,
+        /// The class.
+        class: u8,
+        /// Who has it.
+        what: &'static str,
+    },
     /// Ports keep flows apart, and something else that does not go with that.
     #[error("ports of scheme '{scheme}' keep flows in queues of their own; {what} cannot stand beside that")]
     NotBesideQueues {
@@ -751,6 +761,9 @@ impl Fault {
             }
             Fault::SharedLimiter { .. } => "leave max_rps out".to_owned(),
             Fault::OneClassApart { .. } => "give all traffic under control one priority".to_owned(),
+            Fault::CongestingClass { .. } => {
+                "set scheme.cp.congesting_priority to a class that nothing else has".to_owned()
+            }
             Fault::NotBesideQueues { .. } => "leave it out, or choose another scheme".to_owned(),
             Fault::NoTelemetry { .. } => "leave congestion_points out, or choose another scheme".to_owned(),
             Fault::TwoMemories { .. } => "leave input_memory out, or name other switches in only".to_owned(),

@@ -49,6 +49,7 @@ pub mod foreign;
 mod grid;
 mod headrooms;
 mod incidents;
+mod isolating;
 pub(crate) mod layout;
 mod limiters;
 mod loading;

@@ -97,9 +97,10 @@ fn refuse<T>(fault: PauseFault, keys: &[String]) -> Result<T, LocatedFault> {
     Err(LocatedFault::new(Fault::Pause(fault), keys))
 }
 
-/// The classes that a table of `[[pause]]` stops, as bits.
+/// The classes that a table of `[[pause]]` stops, as bits; with the class of flows that of congesting ones among them.
 fn classes(site: &Site<'_>) -> Result<u8, LocatedFault> {
-    class_list(&site.pause.priorities, &["priorities", "kind"].map(|name| site.key(name)))
+    let listed = class_list(&site.pause.priorities, &["priorities", "kind"].map(|name| site.key(name)))?;
+    Ok(site.scenario.with_congesting(listed))
 }
 
 /// The classes of a list such as `0, 3..5` that one of `keys` sets, as bits.

@@ -305,6 +305,7 @@ impl ResolvedScenario {
     /// Classes of the frames that travel, as bits.
     pub(super) fn classes(&self, scenario: &Scenario) -> u8 {
         let own = self.flows.iter().fold(0, |used, flow| used | 1 << self.class(scenario, flow));
+        let own = scenario.with_congesting(own);
         let data = own | self.domain.as_ref().map_or(0, |domain| domain.alternates(own));
         match scenario.feedback {
             Feedback::Frames { priority, .. } => data | 1 << priority,

@@ -114,7 +114,7 @@ fn every_fault_of_a_hotspot_is_said() {
 
 #[test]
 fn every_fault_of_a_fabric_is_said() {
-    check("fabric", FABRIC, 120);
+    check("fabric", FABRIC, 124);
 }
 
 #[test]

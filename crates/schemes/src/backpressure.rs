@@ -72,6 +72,9 @@ pub trait BackpressurePoint: fmt::Debug + Send {
     #[must_use]
     fn on_dequeue(&mut self, now: Instant, frame: &QueuedFrame, tagged: bool) -> bool;
 
+    /// Returns the queues upstream that were sent a message to stop and none to go on since, in their order.
+    fn stopped(&self) -> Vec<Upstream>;
+
     /// One of the port's queues is stopped from downstream, or may send again.
     fn on_queue_pause(&mut self, queue: u16, paused: bool);
 }

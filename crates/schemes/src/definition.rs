@@ -4,6 +4,7 @@
 
 use crate::backpressure::BackpressurePoint;
 use crate::fast_path::{CpFastPath, RpFastPath};
+use crate::isolation::IsolationPoint;
 use crate::params::{Field, Table};
 use crate::roles::{CongestionPoint, CpId, CreditPoint, Endpoint, NotificationPoint, ReactionPoint, SignalKind};
 use qcnlab_units::Bytes;
@@ -98,7 +99,7 @@ pub trait Family {
     /// The reaction point's parameters.
     type RpParams: Table + Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static;
     /// The congestion point; [`NoCongestionPoint`](crate::roles::NoCongestionPoint) where ports take part in nothing, or have a
-    /// [`BackpressurePoint`] alone.
+    /// [`BackpressurePoint`] or an [`IsolationPoint`] alone.
     type Cp: CongestionPoint + CpFastPath + Clone + std::fmt::Debug;
     /// The reaction point.
     type Rp: ReactionPoint + RpFastPath + Clone + std::fmt::Debug;
@@ -134,6 +135,11 @@ pub trait Family {
     /// What an output port of a switch with so many ports computes, if it keeps flows apart and stops them hop by hop.
     fn backpressure_point(params: &Self::CpParams, ports: u32) -> Option<Box<dyn BackpressurePoint>> {
         let _ = (params, ports);
+        None
+    }
+    /// What an output port of a switch computes, if it isolates congesting flows.
+    fn isolation_point(params: &Self::CpParams) -> Option<Box<dyn IsolationPoint>> {
+        let _ = params;
         None
     }
 }

@@ -8,14 +8,16 @@
 use crate::backpressure::BackpressurePoint;
 use crate::dice::Dice;
 use crate::fast_path::{CpFastPath, RpFastPath};
+use crate::isolation::IsolationPoint;
 use crate::params::{Field, Scalar, Table, Value};
 use crate::roles::{
     AddedHeaders, Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, CreditPoint, Delivered, Echo, Endpoint,
-    EventKind, EventKinds, Flight, Gauge, HopTelemetry, NotificationPoint, Observation, Pacing, Probe, ProbeAction,
-    Queue, ReactionPoint, RpCapabilities, Signal, SignalKind, Stamp, TransportEvent,
+    EventKind, EventKinds, Flight, FlowId, Gauge, Grant, HopTelemetry, NotificationPoint, Observation, Pacing, Probe,
+    ProbeAction, Queue, Reached, ReactionPoint, RpCapabilities, Signal, SignalKind, Stamp, TransportEvent,
 };
 use qcnlab_units::{BitRate, Bytes, Instant, Span};
 use std::any::Any;
+use std::collections::HashSet;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -57,6 +59,10 @@ pub trait ForeignScheme: fmt::Debug + Send + Sync {
     /// What an output port of a switch with so many ports computes, if it keeps flows apart and stops them hop by hop.
     fn backpressure_point(&self, ports: u32) -> Option<Box<dyn BackpressurePoint>> {
         let _ = ports;
+        None
+    }
+    /// What an output port of a switch computes, if it isolates congesting flows.
+    fn isolation_point(&self) -> Option<Box<dyn IsolationPoint>> {
         None
     }
     /// Whether its receivers answer: whether there is a notification point.
@@ -187,6 +193,11 @@ impl Foreign {
         Some(CheckedNp { machine: self.scheme.notification_point()?, scheme: self.clone() })
     }
 
+    pub(crate) fn credits(&self, endpoint: Endpoint) -> Option<Box<dyn CreditPoint>> {
+        let machine = self.scheme.credit_point(endpoint)?;
+        Some(Box::new(CheckedCredit { machine, scheme: self.clone(), came: HashSet::new() }))
+    }
+
     fn broken(&self, method: &str, why: String) -> ! {
         let (scheme, method) = (self.name().to_owned(), method.to_owned());
         give_up(Failure { scheme, method, why, broken: true, cause: None })
@@ -283,6 +294,48 @@ pub struct CheckedRp {
 pub struct CheckedNp {
     machine: Box<dyn ForeignNp>,
     scheme: Foreign,
+}
+
+/// A foreign credit point, held to its role.
+#[derive(Debug)]
+struct CheckedCredit {
+    machine: Box<dyn CreditPoint>,
+    scheme: Foreign,
+    /// The flows of which a packet has come.
+    came: HashSet<FlowId>,
+}
+
+impl CreditPoint for CheckedCredit {
+    fn on_packet(&mut self, now: Instant, packet: &Reached) {
+        self.came.insert(packet.flow);
+        self.machine.on_packet(now, packet);
+    }
+
+    fn on_whole(&mut self, flow: FlowId) {
+        self.came.insert(flow);
+        self.machine.on_whole(flow);
+    }
+
+    fn next_wake(&self) -> Instant {
+        self.machine.next_wake()
+    }
+
+    fn on_wake(&mut self, now: Instant) -> Option<Grant> {
+        let granted = self.machine.on_wake(now);
+        let wake = self.machine.next_wake();
+        if wake <= now {
+            let why = format!("after a wake-up at {now} the next is asked for at {wake}, which has passed");
+            self.scheme.broken("next_wake", why);
+        }
+        if let Some(Grant { flow, credit }) = granted {
+            self.scheme.check_signal("on_wake", &Signal::Credit(credit));
+            if !self.came.contains(&flow) {
+                let why = format!("gives credit to flow {}, of which no packet has come", flow.0);
+                self.scheme.broken("on_wake", why);
+            }
+        }
+        granted
+    }
 }
 
 impl CheckedCp {

@@ -6,7 +6,8 @@
 //! and the facts of a frame are passed in, so that the same code runs in the simulator, in tests and beside real frames.
 //!
 //! * [`roles`]: the traits, and what a machine and its driver count on; [`facts`] and [`signal`]: what passes between;
-//!   [`transport`]: what the transport of a flow tells its machines; [`backpressure`]: ports that stop flows hop by hop.
+//!   [`transport`]: what the transport of a flow tells its machines; [`backpressure`]: ports that stop flows hop by hop;
+//!   [`isolation`]: ports that isolate congesting flows.
 //! * [`fast_path`]: what serves an engine's speed alone.
 //! * [`driver`]: what stands beside machines wherever they run: limiter, pacer, pauses.
 //! * [`definition`]: what the file of a scheme declares.
@@ -29,6 +30,7 @@ pub mod facts;
 pub mod family;
 pub mod fast_path;
 pub mod foreign;
+pub mod isolation;
 pub mod params;
 pub mod parts;
 pub mod registry;
@@ -42,6 +44,7 @@ pub use backpressure::{BackpressurePoint, Held, QueuedFrame, QueuesNow, Upstream
 pub use dice::{Dice, Purpose};
 pub use fast_path::{CpFastPath, RpFastPath};
 pub use foreign::{Foreign, ForeignScheme};
+pub use isolation::{IsolatedFrame, IsolationPoint, IsolationQueue, IsolationQueues};
 pub use roles::{
     Acknowledgement, AddedHeaders, Answer, Arrival, Bcn, Cnm, CongestionPoint, CpAction, CpCapabilities, CpId,
     CreditPoint, Delivered, Echo, Endpoint, EventKind, EventKinds, Flight, FlowId, Gauge, Grant, HopTelemetry,

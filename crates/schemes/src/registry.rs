@@ -9,10 +9,11 @@ use crate::definition::{Family, Generation, Status};
 use crate::dice::Dice;
 use crate::family::{
     af_qcn, bfc, dcqcn, dctcp, e2cm, ecm, ecm_plus, fb_hat, fb99, fecn, hpcc, hpcc_pint, nic_fb, none, nscc, pcn,
-    powertcp, qcn, qcn_plus, rccc, sfc, sonar, swift, theta_powertcp, three_point, timely,
+    powertcp, qcn, qcn_plus, qcz, rccc, sfc, sonar, swift, theta_powertcp, three_point, timely,
 };
 use crate::fast_path::{CpFastPath, RpFastPath};
 use crate::foreign::{self, Foreign};
+use crate::isolation::IsolationPoint;
 use crate::params::{Field, Table, Value};
 use crate::parts::ecn::RampCp;
 use crate::roles::{
@@ -333,7 +334,7 @@ macro_rules! families {
             pub fn credit_point(&self, endpoint: Endpoint) -> Option<Box<dyn CreditPoint>> {
                 match self {
                     $( Config::$variant { rp, .. } => <$family as Family>::credit_point(rp, endpoint), )*
-                    Config::Foreign(scheme) => scheme.credit_point(endpoint),
+                    Config::Foreign(scheme) => scheme.credits(endpoint),
                 }
             }
 
@@ -343,6 +344,14 @@ macro_rules! families {
                 match self {
                     $( Config::$variant { cp, .. } => <$family as Family>::backpressure_point(cp, ports), )*
                     Config::Foreign(scheme) => scheme.backpressure_point(ports),
+                }
+            }
+
+            /// What an output port of a switch computes, if it isolates congesting flows.
+            pub fn isolation_point(&self) -> Option<Box<dyn IsolationPoint>> {
+                match self {
+                    $( Config::$variant { cp, .. } => <$family as Family>::isolation_point(cp), )*
+                    Config::Foreign(scheme) => scheme.isolation_point(),
                 }
             }
         }
@@ -519,6 +528,7 @@ families! {
     Pcn => pcn::Pcn,
     Bfc => bfc::Bfc,
     Sfc => sfc::Sfc,
+    Qcz => qcz::Qcz,
     Nscc => nscc::Nscc,
     Rccc => rccc::Rccc,
 }

@@ -89,18 +89,43 @@ impl FlowQueues {
             FlowQueue { frames, .. } => Head::Octets(frames.at(frames.head()).octets()),
         };
         let number = self.round_robin.serve(head)?;
+        let (mut frame, told) = self.take(now, number, came);
+        frame.leave_queue(number as u16);
+        Some((frame, told))
+    }
+
+    /// Takes a frame that waits, whether its queue is stopped or not: it is lost. Returns whom to tell to go on; `came` says where a
+    /// frame came from.
+    pub(crate) fn lose(&mut self, now: Instant, came: impl Fn(&Frame) -> CameOver) -> Option<(Frame, Option<Told>)> {
+        let number = self.queues.iter().position(|queue| !queue.frames.is_empty())?;
+        Some(self.take(now, number, came))
+    }
+
+    /// Takes the oldest frame of a queue.
+    fn take(&mut self, now: Instant, number: usize, came: impl Fn(&Frame) -> CameOver) -> (Frame, Option<Told>) {
         let queue = &mut self.queues[number];
-        let mut frame = queue.frames.pop();
+        let frame = queue.frames.pop();
         queue.octets -= frame.octets();
         if queue.frames.is_empty() {
-            self.active -= 1;
+            self.active -= u32::from(!queue.paused);
             self.round_robin.emptied(number);
         }
         let queued = described(&frame, number as u16, came(&frame));
         let goes_on = self.point.on_dequeue(now, &queued, frame.is_tagged_in_queue());
-        frame.leave_queue(number as u16);
         let told = queued.upstream.filter(|_| goes_on).map(|upstream| Told { upstream, stops: false });
-        Some((frame, told))
+        (frame, told)
+    }
+
+    /// Lets all queues go on.
+    pub(crate) fn let_all_go(&mut self) {
+        (0..self.queues.len()).for_each(|number| self.pause(number as u16, false));
+    }
+
+    /// The queues at the beginning of a link that are stopped from here.
+    pub(crate) fn stopped_over(&self, link: PortId) -> Vec<Upstream> {
+        let mut stopped = self.point.stopped();
+        stopped.retain(|upstream| upstream.link == link.number());
+        stopped
     }
 
     /// Stops one of the queues, or lets it go on.
@@ -175,6 +200,10 @@ mod tests {
             false
         }
 
+        fn stopped(&self) -> Vec<Upstream> {
+            [(0, 2), (1, 1), (0, 3)].map(|(link, queue)| Upstream { link, queue }).to_vec()
+        }
+
         fn on_queue_pause(&mut self, queue: u16, paused: bool) {
             self.0.lock().unwrap().push(Heard::Paused(queue, paused));
         }
@@ -228,6 +257,25 @@ mod tests {
             Queued(100, 2, Some(3)),
         ];
         assert_eq!(all, expected);
+    }
+
+    /// What waits is lost, from queues that are stopped, too; then all may send.
+    #[test]
+    fn a_lost_frame_leaves_its_queue() {
+        let all = heard(|queues, enters| {
+            enters(queues, 1, flag::CONTROLLED);
+            enters(queues, 2, flag::CONTROLLED);
+            enters(queues, 1, flag::CONTROLLED);
+            queues.pause(1, true);
+            let lost = |queues: &mut FlowQueues| queues.lose(Instant::ZERO, |_| came(1)).is_some();
+            assert_eq!([lost(queues), lost(queues), lost(queues), lost(queues)], [true, true, true, false]);
+            assert_eq!((queues.waiting().count(), queues.active), (0, 0));
+            queues.let_all_go();
+            enters(queues, 1, flag::CONTROLLED);
+            assert_eq!(queues.stopped_over(PortId::new(0)).len(), 2);
+        });
+        let last = &all[all.len() - 2..];
+        assert_eq!(last, [Heard::Paused(1, false), Heard::Queued(100, 1, Some(1))]);
     }
 
     #[test]

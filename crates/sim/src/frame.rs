@@ -128,6 +128,12 @@ impl Frame {
         ((self.word >> CLASS) ^ (self.word >> CLASS_CHANGE)) as u8 & 7
     }
 
+    /// It is at a node that does not hold it yet, and has the class there that it had on the link.
+    #[inline]
+    pub(crate) const fn enter_node(&mut self) {
+        self.word &= !((flag::BUFFERED as u64) << FLAGS | 7 << CLASS_CHANGE);
+    }
+
     /// Sets the class at its present node, and takes the class so far as that of the link it came in over.
     pub(crate) const fn enter_with_class(&mut self, class: u8) {
         let change = self.class() ^ class;

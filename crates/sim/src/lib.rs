@@ -37,6 +37,7 @@ mod frame;
 mod heads_share;
 mod ids;
 pub mod input_buffer;
+mod isolation;
 mod packets;
 mod path;
 mod path_choice;

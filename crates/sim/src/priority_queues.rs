@@ -8,7 +8,8 @@ use crate::deficit_round_robin::DeficitRoundRobin;
 use crate::flow_queues::FlowQueues;
 use crate::frame::{Frame, Ring, flag};
 use crate::heads_share::HeadsShare;
-use crate::ids::{AdapterId, IdVec, InputSlot, PortCpId, PortId};
+use crate::ids::{AdapterId, FlowId, IdVec, InputSlot, PortCpId, PortId};
+use crate::isolation::Isolation;
 use crate::plan::TrimPlan;
 use crate::port::Fifo;
 use crate::watchdog::Watchdog;
@@ -30,8 +31,19 @@ pub(crate) struct PauseFrame {
     pub(crate) storm: bool,
     /// The port whose queue holds most of the octets that led to it.
     pub(crate) because: PortId,
-    /// The one queue for flows, or at a host the flow, that it stops until another lets it go on; it then addresses no class.
-    pub(crate) queue: Option<u32>,
+    /// What it is about.
+    pub(crate) about: Addressed,
+}
+
+/// What a pause frame is about, or a message that goes before all frames as a pause frame does. Messages address no class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Addressed {
+    /// Its classes.
+    Classes,
+    /// The one queue for flows, or at a host the flow, that it stops until another lets it go on.
+    Queue(u32),
+    /// A congesting flow, in a message of so many octets.
+    Isolation { flow: FlowId, octets: u16 },
 }
 
 /// The queue of one class.
@@ -71,7 +83,7 @@ pub(crate) enum Transmitting {
 #[derive(Debug)]
 pub(crate) struct PriorityQueues {
     pub(crate) port: PortId,
-    /// Highest class first.
+    /// Highest class first, but for one of congesting flows, which stands behind the queue that they come from.
     pub(crate) queues: Vec<ClassQueue>,
     /// For each class the position of its queue.
     position: [u8; 8],
@@ -94,6 +106,11 @@ pub(crate) struct PriorityQueues {
     pub(crate) pause_frames_sent: u64,
     /// Those of them that were sent in a storm.
     pub(crate) storm_frames_sent: u64,
+    /// How many messages about congesting flows were transmitted, and how many the port has heard.
+    pub(crate) isolation_messages_sent: u64,
+    pub(crate) isolation_messages_heard: u64,
+    /// Of those sent, how many were lost with the link.
+    pub(crate) isolation_messages_lost: u64,
     /// Whether its queues are counted by input, too. They are where the node pauses links by watermarks: it has to know
     /// which output holds most of an input's octets, and what waits for a paused link.
     pub(crate) counts_inputs: bool,
@@ -107,9 +124,11 @@ pub(crate) struct PriorityQueues {
     pub(crate) watchdog: Option<Box<Watchdog>>,
     /// Queues for the flows of one class, in front of that class's queue.
     pub(crate) flows: Option<Box<FlowQueues>>,
-    /// Whether more decides which frame is next than the order of classes: turns, shares, or queues for flows.
+    /// What isolates congesting flows of one class in the queue of another.
+    pub(crate) isolation: Option<Box<Isolation>>,
+    /// Whether more decides which frame is next than the order of classes: turns, shares, queues for flows, or the order of a flow.
     pub(crate) beyond_strict: bool,
-    /// Whether more than room decides about an arriving frame: some queue may turn it away, or a flow has its own.
+    /// Whether more than room decides about an arriving frame: some queue may turn it away, or that of its flow is another.
     pub(crate) guarded: bool,
     /// Whether the port needs them whether or not anything is paused, and even with one class.
     pub(crate) always: bool,
@@ -187,17 +206,31 @@ impl PriorityQueues {
             pause_delay: 0,
             pause_frames_sent: 0,
             storm_frames_sent: 0,
+            isolation_messages_sent: 0,
+            isolation_messages_heard: 0,
+            isolation_messages_lost: 0,
             counts_inputs: false,
             round_robin: None,
             trim: None,
             heads: None,
             watchdog: None,
             flows: None,
+            isolation: None,
             beyond_strict: false,
             guarded: false,
             always: false,
             unpaused: None,
             transmissions_due: 0,
+        }
+    }
+
+    /// Has the queue of a class go right after that of another, both of which it carries, whatever their numbers.
+    pub(crate) fn move_behind(&mut self, class: u8, before: u8) {
+        let moved = self.queues.remove(usize::from(self.position[usize::from(class)]));
+        let at = self.queues.iter().position(|queue| queue.class == before).map_or(0, |position| position + 1);
+        self.queues.insert(at, moved);
+        for (position, queue) in (0u8..).zip(&self.queues) {
+            self.position[usize::from(queue.class)] = position;
         }
     }
 
@@ -278,9 +311,18 @@ impl PriorityQueues {
         Some(frame)
     }
 
+    /// Counts a frame as dropped that waited in front of the queue of its class; returns the position of that queue.
+    pub(crate) fn lose_elsewhere(&mut self, frame: &Frame) -> usize {
+        let queue = self.of_class_mut(frame.class());
+        queue.octets -= frame.octets();
+        queue.accepted_frames -= 1;
+        queue.dropped_frames += 1;
+        usize::from(self.position[usize::from(frame.class())])
+    }
+
     /// Queues a pause frame. One for the same classes, or for the same queue, that still waits is out of date.
     pub(crate) fn queue_pause_frame(&mut self, frame: PauseFrame) {
-        self.pause_frames.retain(|waiting| (waiting.classes, waiting.queue) != (frame.classes, frame.queue));
+        self.pause_frames.retain(|waiting| (waiting.classes, waiting.about) != (frame.classes, frame.about));
         self.pause_frames.push_back(frame);
     }
 

@@ -175,9 +175,9 @@ pub struct Counters {
     pub probes_sent: u64,
     /// Probes that were answered, reached their destination, or were lost.
     pub probes_ended: u64,
-    /// Signals that congestion points and notification points sent.
+    /// Signals that congestion points and notification points sent, and messages of ports that isolate flows.
     pub messages_sent: u64,
-    /// Signals that reached a reaction point.
+    /// Signals that reached a reaction point, and messages that reached a port that isolates flows.
     pub messages_heard: u64,
     /// Signals that reached a host without reaction points.
     pub messages_ignored: u64,

@@ -24,7 +24,7 @@ proptest! {
     #[test]
     fn more_events_change_nothing_for_queue_pairs(
         hosts in 2..7usize,
-        scheme in prop::sample::select(vec!["none", "dcqcn", "dctcp", "timely", "hpcc", "hpcc_pint", "pcn", "rccc", "bfc", "sfc"]),
+        scheme in prop::sample::select(vec!["none", "dcqcn", "dctcp", "timely", "hpcc", "hpcc_pint", "pcn", "rccc", "bfc", "sfc", "qcz"]),
         go_back: bool,
         finite: bool,
         shared: bool,
@@ -79,7 +79,7 @@ proptest! {
     #[test]
     fn a_run_that_lets_go_of_messages_is_the_one_that_keeps_them(
         messages in prop::collection::vec((0..5usize, 1..5usize, 1..40u64, 0..400u64), 1..60),
-        scheme in prop::sample::select(vec!["none", "dcqcn", "dctcp", "timely", "hpcc", "swift", "qcn", "ecm", "fecn", "pcn", "rccc", "bfc", "sfc"]),
+        scheme in prop::sample::select(vec!["none", "dcqcn", "dctcp", "timely", "hpcc", "swift", "qcn", "ecm", "fecn", "pcn", "rccc", "bfc", "sfc", "qcz"]),
         go_back: bool,
         overtaken: bool,
         ideal: bool,

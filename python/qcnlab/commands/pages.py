@@ -39,6 +39,7 @@ OWN_CHANGES = {
     "rccc": ("traffic.transport=roce", "topology.buffer=500 KB"),
     "bfc": ("traffic.transport=roce", "topology.buffer=500 KB"),
     "hpcc_pint": ("traffic.transport=roce", "topology.buffer=500 KB", "scheme.cp.mean_over=40 us"),
+    "qcz": ("topology.buffer=500 KB", "pause.kind=priority", "switch.input_memory=250 KB"),
     "e2cm": ("feedback.kind=frames",),
 }
 """Changes without which a scheme does nothing here: marks start at 200 KB; probes must queue;

@@ -111,7 +111,8 @@ pub fn run_captured(
 ) -> Result<(Outcome, CaptureSummary), RunError> {
     let scenarios = std::slice::from_ref(scenario);
     crate::estimate::Estimate::of(scenarios, options).check(options).map_err(RunError::Memory)?;
-    if scenario.scheme.backpressure_point(1).is_some() {
+    let scheme = &scenario.scheme;
+    if scheme.backpressure_point(1).is_some() || scheme.isolation_point().is_some() {
         let scheme = scenario.scheme.name().to_owned();
         return Err(RunError::Capture(CaptureFault::NoFormat { scheme }));
     }

@@ -209,7 +209,7 @@ fn a_run_whose_messages_have_no_format_is_not_captured() {
     let refused = run_captured(&scenario, &Options::default(), &CaptureOptions::new(&file.0, "*"), &Control::default());
     assert_eq!(
         refused.unwrap_err().to_string(),
-        "a run of scheme 'bfc' is not captured: its messages that stop single queues have no published format"
+        "a run of scheme 'bfc' is not captured: its messages from hop to hop have no published format"
     );
     assert!(!file.0.exists());
 }

@@ -226,7 +226,8 @@ pub const METRICS: &[Metric] = &[
         title: "messages",
         unit: "messages",
         about: "Messages that congestion points, and receivers that answer marked frames (CNPs of DCQCN), sent in the whole \
-                run. Marks that come back on acknowledgements are none.",
+                run, and those of ports that tell a neighbour of a congesting flow (CIMs of 802.1Qcz), which the table of \
+                messages does not list. Marks that come back on acknowledgements are none.",
         source: "-",
         definition: Definition::Run(|view| Some(view.done.counters.messages_sent as f64)),
         facts: &[SilentAtZero, Compared(11), Advised(8), Live(8), Page],

@@ -19,6 +19,7 @@ pub mod pcn;
 pub mod powertcp;
 pub mod qcn;
 pub mod qcn_plus;
+pub mod qcz;
 pub mod rccc;
 pub mod sfc;
 pub mod sonar;

@@ -6,6 +6,7 @@ use super::granting::Came;
 use super::network::{Admission, Arriving, Hop, NoRoom, Onward, Stopped};
 use crate::frame::{Frame, flag};
 use crate::ids::{FlowId, PortId, QueuesId};
+use crate::priority_queues::Addressed;
 use qcnlab_schemes::{Delivered, NotificationPoint, TransportEvent};
 use qcnlab_units::{Bytes, Instant};
 
@@ -124,14 +125,10 @@ impl Engine {
         if let Some(flow) = self.network.sender_on_demand(port) {
             self.hosts().send_on_demand(now, flow);
         }
-        if let Some(queue) = frame.queue {
-            let stops = frame.quanta > 0;
-            if let Stopped::Flow(flow) = self.network.take_queue_pause(now, port, queue, stops, &mut self.schedule)
-                && let Some(limiter) = self.senders.tell(now, flow, &TransportEvent::FlowPaused(stops))
-            {
-                self.rp_changed(now, limiter);
-            }
-            return;
+        match frame.about {
+            Addressed::Classes => {}
+            Addressed::Queue(queue) => return apply_queue_pause(self, now, port, queue, frame.quanta > 0),
+            Addressed::Isolation { flow, .. } => return self.network.take_isolation_message(now, port, flow),
         }
         if !self.network.take_pause(now, port, frame) {
             return;
@@ -147,5 +144,14 @@ impl Engine {
         if let Some(flow) = self.network.after_pause(now, port, &mut self.schedule) {
             self.hosts().link_changed(now, flow);
         }
+    }
+}
+
+/// A message to stop a queue of a port, or to let it go on, takes effect: a queue of a switch, or a flow of a host.
+fn apply_queue_pause(engine: &mut Engine, now: Instant, port: PortId, queue: u32, stops: bool) {
+    if let Stopped::Flow(flow) = engine.network.take_queue_pause(now, port, queue, stops, &mut engine.schedule)
+        && let Some(limiter) = engine.senders.tell(now, flow, &TransportEvent::FlowPaused(stops))
+    {
+        engine.rp_changed(now, limiter);
     }
 }

@@ -1,11 +1,13 @@
 //! Changes of the network on a schedule: service rates, links, paths, storms of pauses, and the watchdogs' looks.
 
+use super::Engine;
 use super::hosts::Hosts;
 use super::schedule::{Event, Schedule};
 use super::senders::Outlet;
 use crate::ids::{FlowId, Id, NodeId, PathId, PortId};
 use crate::plan::{PauseStorm, Plan};
 use crate::watchdog::WatchdogPlan;
+use qcnlab_schemes::TransportEvent;
 use qcnlab_units::{BitRate, Instant, Span};
 use std::collections::VecDeque;
 
@@ -78,6 +80,18 @@ fn changes(plan: &Plan) -> VecDeque<(Instant, NetworkChange)> {
     }
     changes.sort_by_key(|(at, _)| *at);
     changes.into()
+}
+
+/// Messages that stop flows count no more at the host whose link has failed.
+pub(super) fn let_flows_go(engine: &mut Engine, now: Instant, port: PortId) {
+    let both = [Some(port), engine.network.other_direction(port)];
+    for flow in engine.senders.flows() {
+        if both.contains(&Some(engine.senders.port_of(flow)))
+            && let Some(limiter) = engine.senders.tell(now, flow, &TransportEvent::FlowPaused(false))
+        {
+            engine.rp_changed(now, limiter);
+        }
+    }
 }
 
 impl Hosts<'_> {

@@ -86,6 +86,9 @@ pub(super) struct Received {
 pub(super) struct NetworkTotals {
     pub(super) pause_frames: u64,
     pub(super) storm_frames: u64,
+    pub(super) isolation_messages_sent: u64,
+    pub(super) isolation_messages_heard: u64,
+    pub(super) isolation_messages_lost: u64,
     pub(super) frame_hops: u64,
 }
 

@@ -50,7 +50,7 @@ fn audit(
     let books = Books { tallies, counters, names: recording.names().collect(), heads };
     let ends: Vec<_> = senders.ends(|path| network.last_port(path)).collect();
     network.audit(end, &books, ends.into_iter())?;
-    audit::signals(counters, signals, probes)?;
+    audit::signals(counters, signals + network.isolation_messages_under_way(), probes)?;
     audit::heads(counters, heads)?;
     network.audit_packets(&books, |flow| senders.is_pair(flow), senders.unanswered())
 }

@@ -59,7 +59,7 @@ use crate::replay::ReplayError;
 use crate::trace::{Counters, FlowTally, PointTally, Trace};
 use capturing::Capture;
 pub use capturing::Sink;
-use changes::Changes;
+use changes::{Changes, NetworkChange, let_flows_go};
 use dependencies::Dependencies;
 use effects::Received;
 pub use ending::Ending;
@@ -250,6 +250,9 @@ impl Engine {
                 while let Some(change) = self.changes.take_due(now, &mut self.schedule) {
                     if let Some(again) = self.hosts().change(now, change) {
                         self.changes.plan(again, change);
+                    }
+                    if let NetworkChange::Down(port) = change {
+                        let_flows_go(self, now, port);
                     }
                     self.accounts().settle(now);
                 }

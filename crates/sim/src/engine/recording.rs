@@ -186,8 +186,11 @@ impl Recording {
             counters.frames_dropped += tally.dropped;
             counters.frames_refused += tally.refused;
         }
-        let NetworkTotals { pause_frames, storm_frames, frame_hops } = network;
+        let NetworkTotals { pause_frames, storm_frames, frame_hops, .. } = network;
         (counters.pause_frames, counters.storm_frames, counters.frame_hops) = (pause_frames, storm_frames, frame_hops);
+        counters.messages_sent += network.isolation_messages_sent;
+        counters.messages_heard += network.isolation_messages_heard;
+        counters.messages_lost += network.isolation_messages_lost;
     }
 
     /// Totals of the run.

@@ -6,7 +6,7 @@ use qcnlab_schemes::params::Value;
 use qcnlab_schemes::registry::Config;
 use qcnlab_sim::roce::QpRecovery;
 use qcnlab_sim::testing::queue_pair;
-use qcnlab_sim::{Events, Finished, FlowId, PathChoice, PortId, Traffic};
+use qcnlab_sim::{Events, Finished, FlowId, LinkFailure, PathChoice, PortId, Traffic};
 use qcnlab_units::{BitRate, Bytes, Id, Instant, Span};
 
 const TEN: BitRate = BitRate::gbps(10);
@@ -169,6 +169,70 @@ fn a_pause_of_the_class_stops_all_queues() {
     assert_eq!(finished(&done, flow), 2 * 1_838_400 + 100 * 8_384_000 + 1_000_000 + 3 * 1_048_000);
 }
 
+/// Three flows and two queues at s, behind which t stops that of the slow flow. Of the two fast flows to d the second finds no
+/// unused queue: in some draws it joins the slow flow's and waits for it, in others the first fast one's. Which it is follows
+/// from the seed.
+#[test]
+fn a_flow_without_a_queue_of_its_own_joins_one_that_is_drawn() {
+    let nodes = ["a", "b", "e", "c", "d", "s", "t"];
+    let mut net = linked(&nodes, &[("a", "s"), ("b", "s"), ("e", "s"), ("s", "t"), ("t", "c"), ("t", "d")]);
+    set_rate(&mut net, "t->c", BitRate::gbps(1));
+    message(&mut net, "a", "c", 100);
+    message(&mut net, "b", "d", 400);
+    let late = message(&mut net, "e", "d", 20);
+    net.plan.flows[late].start = Instant::ZERO + Span::from_us(20);
+    record_all_ports(&mut net);
+    set_queues(&mut net, 2);
+    let mut of_seed = |seed| {
+        net.plan.seed = seed;
+        finished(&run(&mut net), late)
+    };
+    let times: Vec<u64> = (0..8).map(&mut of_seed).collect();
+    // With the fast flow it has at least a third of the link, 60 * 838.4 ns after 20 us and three links; with the slow one it
+    // waits for packets of 8.384 us between its own.
+    let waits = times.iter().filter(|time| **time > 100_000_000).count();
+    assert!((1..8).contains(&waits), "{times:?}");
+    assert_eq!(of_seed(3), times[3]);
+}
+
+/// As in the first test, and the host's link is down from 5 to 6 us. What is on it is lost: the fifth packet, there at 5192 ns.
+/// When the link is back, the host sends the sixth at 6000 and the seventh at 6838.4 ns. The third and the fourth, both with a
+/// tag, wait at s, and that tells the host again: the message is there at 7051.2, before an eighth at 7676.8.
+#[test]
+fn a_host_is_stopped_anew_when_its_link_is_back() {
+    let sent = |until: u64, end: u64| {
+        let mut net = linked(&["a", "c", "s"], &[("a", "s"), ("s", "c")]);
+        set_rate(&mut net, "s->c", BitRate::gbps(4));
+        let flow = message(&mut net, "a", "c", 10);
+        record_all_ports(&mut net);
+        let at = |ns| Instant::ZERO + Span::from_ns(ns);
+        net.plan.failures = vec![LinkFailure { port: net.port("a->s"), from: at(5000), until: at(until) }];
+        net.plan.end = at(end);
+        let done = run(&mut net);
+        (done.flows[flow].sent, done.counters.link_drops, done.flows[flow].finished < Instant::NEVER)
+    };
+    assert_eq!(sent(6000, 8000), (7, 1, false));
+    assert_eq!(sent(9000, 8000), (5, 1, false));
+    assert!(sent(6000, 5_000_000).2);
+}
+
+/// A queue of s that t has stopped is lost with the link between them: s tells the host to go on, as the last tagged packet has
+/// left its queue, and the queue may send when the link is back.
+#[test]
+fn frames_in_queues_are_lost_with_their_link() {
+    let mut net = linked(&["a", "c", "s", "t"], &[("a", "s"), ("s", "t"), ("t", "c")]);
+    set_rate(&mut net, "t->c", BitRate::gbps(1));
+    let flow = message(&mut net, "a", "c", 200);
+    record_all_ports(&mut net);
+    let at = |us| Instant::ZERO + Span::from_us(us);
+    net.plan.failures = vec![LinkFailure { port: net.port("t->s"), from: at(50), until: at(100) }];
+    let done = run(&mut net);
+    assert!(done.flows[flow].finished < Instant::NEVER);
+    assert_eq!(done.counters.frames_dropped, done.counters.link_drops);
+    // What waits at s when the link fails is more than a hop's product of 2500 octets, or the host would not be stopped.
+    assert!(done.counters.link_drops > 3, "{:?}", done.counters);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 30, failure_persistence: super::net::kept("fabric/backpressure"), ..ProptestConfig::default() })]
 
@@ -213,6 +277,40 @@ proptest! {
         (net.plan.seed, net.plan.end) = (seed, Instant::ZERO + Span::from_ms(40));
         let done = run(&mut net);
         prop_assert_eq!(done.counters.frames_dropped, 0);
+        for (flow, (_, _, packets, _)) in done.flows.iter().zip(&messages) {
+            prop_assert_eq!(flow.roce.unwrap().acknowledged_bytes, 1000 * packets);
+        }
+    }
+
+    /// A link fails and comes back at any time, of a host or between switches: what is lost is lost with it, and all arrives in
+    /// the end, so that nobody stays stopped.
+    #[test]
+    fn links_fail_and_nobody_stays_stopped(
+        messages in prop::collection::vec((0..4usize, 1..4usize, 1..60u64, 0..50u64), 1..12),
+        queues in 1..12u64,
+        slow in 1..10u64,
+        fails in prop::collection::vec((0..5usize, 1..150u64, 1..100u64), 1..3),
+        seed in 0..1000u64,
+    ) {
+        let hosts = ["a", "b", "c", "d"];
+        let links = [("a", "s"), ("b", "s"), ("c", "t"), ("d", "t"), ("s", "t")];
+        let mut net = linked(&["a", "b", "c", "d", "s", "t"], &links);
+        set_rate(&mut net, "t->c", BitRate::gbps(slow));
+        for (from, hops, packets, start) in &messages {
+            let flow = message(&mut net, hosts[*from], hosts[(from + hops) % 4], *packets);
+            net.plan.flows[flow].start = Instant::ZERO + Span::from_us(*start);
+        }
+        set_queues(&mut net, queues);
+        record_all_ports(&mut net);
+        for (number, (link, from, lasts)) in (0..).zip(fails) {
+            // One after the other.
+            let from = Instant::ZERO + Span::from_us(from + 300 * number);
+            let port = net.port(&format!("{}->{}", links[link].0, links[link].1));
+            net.plan.failures.push(LinkFailure { port, from, until: from + Span::from_us(lasts) });
+        }
+        (net.plan.seed, net.plan.end) = (seed, Instant::ZERO + Span::from_ms(100));
+        let done = run(&mut net);
+        prop_assert_eq!(done.counters.frames_dropped, done.counters.link_drops);
         for (flow, (_, _, packets, _)) in done.flows.iter().zip(&messages) {
             prop_assert_eq!(flow.roce.unwrap().acknowledged_bytes, 1000 * packets);
         }

@@ -12,6 +12,7 @@ mod events;
 mod failures;
 mod headroom;
 mod held_back;
+mod isolation;
 mod listener;
 mod lost;
 #[path = "../net/mod.rs"]

@@ -139,6 +139,12 @@ impl BackpressurePoint for BfcPort {
         last
     }
 
+    fn stopped(&self) -> Vec<Upstream> {
+        let mut stopped: Vec<Upstream> = self.tags.keys().copied().collect();
+        stopped.sort_unstable();
+        stopped
+    }
+
     fn on_queue_pause(&mut self, queue: u16, paused: bool) {
         self.queues[usize::from(queue)].paused = paused;
     }

@@ -53,10 +53,12 @@ fn the_first_tag_stops_and_the_last_lets_go_on() {
     assert_eq!(port.on_enqueue(&of(UP), now(4000, 1)), held(true, false));
     // Each upstream queue has its own count, and what cannot be stopped has none.
     assert_eq!(port.on_enqueue(&of(OTHER), now(5000, 1)), held(true, true));
+    assert_eq!(port.stopped(), [UP, OTHER]);
     assert_eq!(port.on_enqueue(&QueuedFrame { upstream: None, ..of(UP) }, now(6000, 1)), held(false, false));
     let leaves = [(UP, false), (UP, true), (UP, true), (OTHER, true)];
     let goes_on = leaves.map(|(upstream, tagged)| port.on_dequeue(us(5), &of(upstream), tagged));
     assert_eq!(goes_on, [false, false, true, true]);
+    assert_eq!(port.stopped(), []);
     // It begins anew.
     assert_eq!(port.on_enqueue(&of(UP), now(3000, 1)), held(true, true));
 }

@@ -2,7 +2,7 @@
 
 use super::Network;
 use crate::engine::schedule::{Event, Schedule};
-use crate::frame::{Frame, flag};
+use crate::frame::Frame;
 use crate::ids::{FlowId, PortId};
 use crate::path::Path;
 use crate::port::FarEnd;
@@ -53,7 +53,7 @@ impl Network {
             return (Arriving::Unsent(sender), None);
         }
         let mut frame = port.take_arrived();
-        frame.clear(flag::BUFFERED);
+        frame.enter_node();
         let left = now.ps() - port.delay().ps();
         let admitted = port.admit_by_allowance(&mut frame);
         let mut sender_on_demand = None;

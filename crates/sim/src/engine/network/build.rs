@@ -10,6 +10,7 @@ use crate::flow_queues::FlowQueues;
 use crate::heads_share::HeadsShare;
 use crate::ids::{FlowId, Id, IdVec, InputId, InputSlot, PortCpId, PortId, SinkId};
 use crate::input_buffer::InputBuffer;
+use crate::isolation::{IsolatedClasses, Isolation};
 use crate::packets::Packets;
 use crate::path::Path;
 use crate::path_choice::PathChoice;
@@ -67,8 +68,12 @@ pub(in crate::engine) fn network(plan: &Plan) -> (Network, IdVec<SinkId, Vec<Flo
     for (port, link) in network.links.enumerate() {
         network.nodes[link.from].outputs.push(port);
     }
-    let classes = classes(plan);
-    network.add_priority_queues(plan, &classes);
+    let mut classes = classes(plan);
+    let isolated = isolated(plan, &classes);
+    for (own, isolated) in classes.iter_mut().zip(isolated.iter()) {
+        *own |= isolated.map_or(0, IsolatedClasses::bits);
+    }
+    network.add_priority_queues(plan, &classes, &isolated);
     network.add_inputs(plan);
     network.add_shared_buffers(plan);
     network.add_cps(plan, &classes);
@@ -117,6 +122,26 @@ fn kept_apart(plan: &Plan, classes: &IdVec<PortId, u8>) -> IdVec<PortId, u8> {
     for (id, port) in classes.ids().zip(&plan.ports) {
         if port.watched && !sending.contains(&id) {
             own[id] = classes[id] & controlled;
+        }
+    }
+    own
+}
+
+/// For each port the classes of its queues, if flows are isolated: those under control that come to it over a link. A port
+/// that is not watched isolates none.
+fn isolated(plan: &Plan, classes: &IdVec<PortId, u8>) -> IdVec<PortId, Option<IsolatedClasses>> {
+    let mut own = IdVec::for_each_of(&plan.ports, None);
+    let Some(point) = plan.scheme.isolation_point() else { return own };
+    let controlled = controlled_classes(plan);
+    let sending: HashSet<PortId> = plan.all_paths().map(|(_, path)| path[0]).collect();
+    for (id, port) in classes.ids().zip(&plan.ports) {
+        let monitored = classes[id] & controlled;
+        if !sending.contains(&id) && monitored != 0 {
+            assert!(monitored.count_ones() == 1, "congesting flows that are isolated are of one class");
+            let monitored = monitored.trailing_zeros() as u8;
+            let congesting = point.congesting_class(monitored);
+            assert!(classes[id] & 1 << congesting == 0, "the class of congesting flows has no other frames");
+            own[id] = Some(IsolatedClasses { monitored, congesting, isolates: port.watched });
         }
     }
     own
@@ -181,28 +206,40 @@ fn routes(plan: &Plan) -> (Routes, IdVec<SinkId, Vec<FlowId>>) {
 impl Network {
     /// Sets priority queues up for each port that something can pause, that carries several classes, from which a
     /// departure frees a buffer, or at which senders wait while its rate changes: they are told when a transmission ends.
-    fn add_priority_queues(&mut self, plan: &Plan, classes: &IdVec<PortId, u8>) {
+    fn add_priority_queues(
+        &mut self,
+        plan: &Plan,
+        classes: &IdVec<PortId, u8>,
+        isolated: &IdVec<PortId, Option<IsolatedClasses>>,
+    ) {
         let storming = plan.storming_ports();
         let changing: HashSet<PortId> = plan.services.iter().map(|change| change.port).collect();
         let sending: HashSet<PortId> = plan.flows.iter().flat_map(|flow| &flow.paths).map(|path| path[0]).collect();
         let kept_apart = kept_apart(plan, classes);
         // Over the other direction of their links, messages go to the queues upstream, at the end of any transmission.
         let mut tells = IdVec::for_each_of(&plan.nodes, false);
-        let keepers = plan.ports.iter().zip(kept_apart.iter()).filter(|(_, own)| **own != 0);
-        keepers.for_each(|(port, _)| tells[port.from] = true);
+        let telling = self.ports.ids().filter(|id| kept_apart[*id] != 0 || isolated[*id].is_some());
+        telling.for_each(|id| tells[plan.ports[id].from] = true);
         let adaptive = matches!(plan.path_choice, PathChoice::ShortestQueue(_));
         for ((id, port), fails) in self.ports.ids().zip(&plan.ports).zip(plan.failing_ports()) {
             let (from, to) = (&plan.nodes[port.from], &plan.nodes[port.to]);
             let several = classes[id].count_ones() > 1;
             let flows = self.flow_queues(plan, id, kept_apart[id]);
-            let guarded =
-                !port.wred.is_empty() || from.watchdog.is_some() || from.trim.is_some() || adaptive || flows.is_some();
+            let isolation = self.isolation(plan, id, isolated[id]);
+            let apart = flows.is_some() || isolation.is_some();
+            let guarded = !port.wred.is_empty() || from.watchdog.is_some() || from.trim.is_some() || adaptive || apart;
             let waits = changing.contains(&id) && sending.contains(&id);
             let tells = tells[port.from];
             let own = guarded || fails || storming[id] || waits || tells;
             let always = several || own;
             if from.counts() || to.pause.is_some() || always || plan.events == Events::Everywhere {
                 let mut queues = PriorityQueues::new(id, classes[id], port.rate);
+                if let Some(IsolatedClasses { monitored, congesting, isolates }) = isolated[id] {
+                    if isolates {
+                        queues.move_behind(congesting, monitored);
+                    }
+                    self.remaps = true;
+                }
                 queues.pause_delay = port.delay.ps() + from.pause.map_or(0, |pause| pause.reaction.ps());
                 queues.counts_inputs = from.pauses_by_holding();
                 queues.guarded = guarded;
@@ -221,8 +258,8 @@ impl Network {
                     .trim
                     .filter(|trim| from.quanta.is_none_or(|quanta| quanta[usize::from(trim.class)].get() == 0));
                 queues.heads = shared.and_then(|trim| HeadsShare::new(of_heads(trim)?, trim.share));
-                queues.beyond_strict = queues.round_robin.is_some() || queues.heads.is_some() || flows.is_some();
-                queues.flows = flows;
+                queues.beyond_strict = queues.round_robin.is_some() || queues.heads.is_some() || apart;
+                (queues.flows, queues.isolation) = (flows, isolation);
                 self.ports[id].use_queues(self.queues.push(queues));
             }
         }
@@ -238,6 +275,13 @@ impl Network {
         assert!(own.count_ones() == 1, "flows that are kept apart are of one class");
         let dice = Dice::new(plan.seed, plan.replication, &link.name, Purpose::Queueing);
         Some(Box::new(FlowQueues::new(own.trailing_zeros() as u8, point, dice)))
+    }
+
+    /// What isolates congesting flows at a port, if it does that.
+    fn isolation(&self, plan: &Plan, port: PortId, classes: Option<IsolatedClasses>) -> Option<Box<Isolation>> {
+        let (classes, point) = (classes?, plan.scheme.isolation_point()?);
+        let dice = Dice::new(plan.seed, plan.replication, &self.links[port].name, Purpose::Sampling);
+        Some(Box::new(Isolation::new(classes, point, dice)))
     }
 
     /// Sets an input buffer up for each link into a node that counts what it holds.

@@ -8,6 +8,7 @@
 
 use super::Network;
 use crate::engine::effects::Circle;
+use crate::frame::{Frame, flag};
 use crate::ids::{IdVec, InputId, InputSlot, PortId};
 use crate::plan::PauseRule;
 use qcnlab_units::Instant;
@@ -108,7 +109,20 @@ impl Network {
     ) -> impl Iterator<Item = (PausedGroup, u64)> {
         let node = self.links[each.port].to;
         let next = stuck.iter().copied().filter(move |next| self.links[next.port].from == node);
-        next.map(move |next| (next, self.queued_from(next.port, each.input, each.classes & next.classes)))
+        next.map(move |next| (next, self.held_of(each, &next)))
+    }
+
+    /// Octets of one group's buffer that wait at the port and in the classes of another.
+    fn held_of(&self, each: &PausedGroup, next: &PausedGroup) -> u64 {
+        if !self.remaps {
+            return self.queued_from(next.port, each.input, each.classes & next.classes);
+        }
+        // A frame may have had another class on its link than it has where it waits.
+        let held = self.queued(next.port).filter(|frame| {
+            let classes = each.classes & 1 << frame.link_class() != 0 && next.classes & 1 << frame.class() != 0;
+            classes && frame.is(flag::BUFFERED) && self.routes.input_of(frame) == each.input
+        });
+        held.map(Frame::octets).sum()
     }
 
     /// One circle among stuck groups.

@@ -55,7 +55,7 @@ impl Network {
             };
             port.set_far_end(far_end);
         }
-        *remaps = domain.ports.iter().any(|port| port.remaps != DomainPort::NEUTRAL.remaps);
+        *remaps |= domain.ports.iter().any(|port| port.remaps != DomainPort::NEUTRAL.remaps);
     }
 
     /// A frame has crossed the link of `port`, and the node at its far end has admitted it.

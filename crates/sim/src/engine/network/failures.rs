@@ -8,9 +8,8 @@
 use super::Network;
 use crate::engine::effects::{Counted, Effect};
 use crate::engine::schedule::{Event, Schedule};
-use crate::frame::{Frame, flag};
 use crate::ids::{PortId, QueuesId};
-use crate::priority_queues::{PauseFrame, Transmitting};
+use crate::priority_queues::{Addressed, PauseFrame, Transmitting};
 use qcnlab_units::Instant;
 
 impl Network {
@@ -34,6 +33,7 @@ impl Network {
         }
         for port in both {
             self.send_xoff_anew(now, port, schedule);
+            self.stop_queues_anew(now, port, schedule);
             let queues = self.queues_of_failing(port);
             if self.queues[queues].is_idle() {
                 self.start_transmission(now, queues, schedule);
@@ -51,8 +51,9 @@ impl Network {
         schedule.cancel(Event::TransmissionEnd(queues_id));
         schedule.cancel(Event::PauseEffect(queues_id));
         self.end_pauses(now, queues_id);
+        self.lose_isolation_messages(queues_id);
         let queues = &mut self.queues[queues_id];
-        queues.transmitting = Transmitting::Down;
+        let in_transmission = std::mem::replace(&mut queues.transmitting, Transmitting::Down);
         queues.pause_frames.clear();
         queues.pauses_in_flight.clear();
         self.ports[id].go_down();
@@ -61,7 +62,11 @@ impl Network {
             self.effects.push_back(lost(frame));
         }
         for position in 0..self.queues[queues_id].queues.len() {
+            let mut leaves = matches!(in_transmission, Transmitting::Head(head) if usize::from(head) == position);
             while let Some(frame) = self.queues[queues_id].take_waiting(position) {
+                if !std::mem::take(&mut leaves) {
+                    self.lose_isolated(now, queues_id, &frame);
+                }
                 self.lose_waiting(now, id, queues_id, position, &frame, schedule);
                 self.effects.push_back(lost(frame));
             }
@@ -70,27 +75,7 @@ impl Network {
                 self.cps[cp].on_departure(now, Default::default());
             }
         }
-    }
-
-    /// A frame that waits at a port is lost.
-    pub(super) fn lose_waiting(
-        &mut self,
-        now: Instant,
-        id: PortId,
-        queues: QueuesId,
-        position: usize,
-        frame: &Frame,
-        schedule: &mut Schedule,
-    ) {
-        if frame.is(flag::BUFFERED) {
-            let input = self.inputs[self.routes.input_of(frame)].slot;
-            let queues = &mut self.queues[queues];
-            if queues.counts_inputs {
-                queues.queues[position].count_out(input, frame.octets());
-            }
-            self.free(now, frame, schedule);
-        }
-        self.ports[id].lose_waiting(frame.octets());
+        self.lose_kept_apart(now, id, queues_id, schedule);
     }
 
     /// Ends the pauses of a port's classes.
@@ -104,7 +89,8 @@ impl Network {
         };
         let because = queues.port;
         for classes in groups {
-            let frame = PauseFrame { classes, quanta: 0, endless: false, storm: false, because, queue: None };
+            let frame =
+                PauseFrame { classes, quanta: 0, endless: false, storm: false, because, about: Addressed::Classes };
             self.pause_classes(now, id, frame);
         }
     }

@@ -5,7 +5,7 @@ use crate::engine::schedule::{Event, Schedule};
 use crate::flow_queues::{CameOver, Told};
 use crate::frame::Frame;
 use crate::ids::{Id, PortId, QueuesId};
-use crate::priority_queues::{PauseFrame, Transmitting};
+use crate::priority_queues::{Addressed, PauseFrame, Transmitting};
 use qcnlab_units::{Instant, Span};
 
 impl Network {
@@ -73,9 +73,9 @@ impl Network {
         let reverse = self.reverse_of(PortId::new(upstream.link));
         let Some(id) = self.ports[reverse].queues_in_use() else { return };
         let quanta = if stops { u16::MAX } else { 0 };
-        let queue = Some(upstream.queue);
+        let about = Addressed::Queue(upstream.queue);
         let queues = &mut self.queues[id];
-        queues.queue_pause_frame(PauseFrame { classes: 0, quanta, endless: stops, storm: false, because, queue });
+        queues.queue_pause_frame(PauseFrame { classes: 0, quanta, endless: stops, storm: false, because, about });
         if queues.is_idle() {
             // It starts by an event of this instant: this may be the start of a transmission at another port.
             schedule.set(Event::TransmissionEnd(id), now);

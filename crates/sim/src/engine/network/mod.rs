@@ -14,11 +14,13 @@ mod captured;
 mod counting_sinks;
 mod deadlock;
 mod domain;
+mod failing_queues;
 mod failures;
 mod flow_scheduling;
 mod freeing;
 #[cfg(test)]
 mod in_tests;
+mod isolating;
 mod pausing;
 mod points;
 mod ports;
@@ -182,6 +184,11 @@ impl Network {
     /// The next port of a frame that travels forward.
     pub(super) fn port_ahead(&self, frame: &Frame) -> PortId {
         self.routes.ports_of(frame.path())[usize::from(frame.hop())]
+    }
+
+    /// The port of the other direction of a link, if it has one.
+    pub(super) fn other_direction(&self, port: PortId) -> Option<PortId> {
+        self.links[port].reverse
     }
 
     /// The time from the end of a transmission to the far end of a port's link.

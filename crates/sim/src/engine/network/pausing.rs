@@ -4,7 +4,7 @@ use super::Network;
 use crate::engine::effects::Effect;
 use crate::engine::schedule::{Event, Schedule};
 use crate::ids::{FlowId, InputId, PortId, QueuesId};
-use crate::priority_queues::PauseFrame;
+use crate::priority_queues::{Addressed, PauseFrame};
 use qcnlab_units::Instant;
 
 impl Network {
@@ -32,7 +32,7 @@ impl Network {
             schedule.set(Event::PauseRefresh(input), Instant::from_ps(sender.next_refresh()));
         }
         let (classes, quanta, endless) = (sender.classes(group), sender.quanta(), sender.is_endless());
-        let frame = PauseFrame { classes, quanta, endless, storm: false, because, queue: None };
+        let frame = PauseFrame { classes, quanta, endless, storm: false, because, about: Addressed::Classes };
         let reverse = pause.reverse;
         self.send_pause_frame(now, reverse, frame, schedule);
         if self.nodes[node].paused_groups == 1 {
@@ -51,7 +51,7 @@ impl Network {
         self.nodes[node].paused_groups -= u32::from(pause.sender.is_xoff(group));
         pause.sender.on_xon(now, group);
         let classes = pause.sender.classes(group);
-        let frame = PauseFrame { classes, quanta: 0, endless: false, storm: false, because, queue: None };
+        let frame = PauseFrame { classes, quanta: 0, endless: false, storm: false, because, about: Addressed::Classes };
         let reverse = pause.reverse;
         self.send_pause_frame(now, reverse, frame, schedule);
     }
@@ -95,7 +95,7 @@ impl Network {
         }
         let sender = queues.port;
         let port = self.reverse_of(sender);
-        if frame.queue.is_none() {
+        if frame.about == Addressed::Classes {
             self.use_priority_queues(now, port, schedule);
         }
         Some((port, frame))

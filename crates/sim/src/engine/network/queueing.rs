@@ -121,11 +121,16 @@ impl Network {
             id = self.adapt(id, &mut frame);
             queues = self.ports[id].queues().expect("a port that is chosen by its queue has priority queues");
         }
+        let isolates = guarded && self.queues[queues].isolation.is_some();
+        if isolates {
+            self.give_isolated_class(now, queues, &mut frame);
+        }
         let apart = guarded && self.queues[queues].keeps_apart(frame.class());
         let refused = guarded && self.refuses(id, queues, &frame);
         let queued = match (refused, apart) {
             (true, _) => false,
             (false, true) => self.enqueue_by_flow(now, id, queues, frame, schedule),
+            (false, false) if isolates => self.enqueue_isolated(now, id, queues, frame, schedule),
             (false, false) => self.enqueue_by_class(now, id, queues, frame, schedule),
         };
         if !queued {
@@ -356,6 +361,18 @@ impl Network {
         frame: Frame,
         schedule: &mut Schedule,
     ) -> bool {
+        if !self.queue_by_class(id, queues, frame) {
+            return false;
+        }
+        if self.queues[queues].is_idle() {
+            self.start_transmission(now, queues, schedule);
+        }
+        true
+    }
+
+    /// Puts a frame into the queue of its class, if there is room; returns whether.
+    #[inline(always)]
+    pub(super) fn queue_by_class(&mut self, id: PortId, queues: QueuesId, frame: Frame) -> bool {
         let Network { ports, queues: of_ports, inputs, routes, .. } = self;
         let of_port = &mut of_ports[queues];
         if !ports[id].admit(of_port.of_class(frame.class()).octets, frame.octets()) {
@@ -364,7 +381,27 @@ impl Network {
         }
         let input = of_port.counts(&frame).then(|| inputs[routes.input_of(&frame)].slot);
         of_port.enqueue(frame, input);
-        if of_port.is_idle() {
+        true
+    }
+
+    /// Queues a data frame at a port that isolates flows, and tells the neighbour that it came from of its flow, if that is due;
+    /// returns whether there is room.
+    #[cold]
+    fn enqueue_isolated(
+        &mut self,
+        now: Instant,
+        id: PortId,
+        queues: QueuesId,
+        frame: Frame,
+        schedule: &mut Schedule,
+    ) -> bool {
+        if !self.queue_by_class(id, queues, frame) {
+            return false;
+        }
+        if frame.is(flag::CONTROLLED) {
+            self.isolated_frame_queued(now, id, queues, frame, schedule);
+        }
+        if self.queues[queues].is_idle() {
             self.start_transmission(now, queues, schedule);
         }
         true

@@ -1,4 +1,4 @@
-//! Which class a port sends next where some classes take turns, or heads of cut packets have a share: strict classes first,
+//! Which class a port sends next where some classes take turns, heads of cut packets have a share, or congesting flows are isolated: strict classes first,
 //! the highest first, and what they leave is shared by weight.
 
 use super::Network;
@@ -21,11 +21,12 @@ impl Network {
 
     /// The same, by weight.
     fn start_by_weight(&mut self, now: Instant, id: QueuesId, schedule: &mut Schedule) {
+        let held = self.held_for_order(id).map(|position| self.queues[id].queues[position].class);
         let queues = &mut self.queues[id];
         let head = |queue: &ClassQueue| {
             if queue.frames.is_empty() {
                 Head::Empty
-            } else if queue.pause.until() > now.ps() {
+            } else if queue.pause.until() > now.ps() || Some(queue.class) == held {
                 Head::Paused
             } else {
                 Head::Octets(queue.frames.at(queue.frames.head()).octets())
@@ -59,12 +60,15 @@ impl Network {
             }
             None => {
                 let paused = of_class.iter().filter(|queue| head(queue) == Head::Paused);
-                let Some(resumes) = paused.map(|queue| queue.pause.until()).min() else { return };
+                // What waits for others of its flow goes when those have gone.
+                let until = paused.map(|queue| queue.pause.until()).filter(|until| *until > now.ps());
+                let Some(resumes) = until.min() else { return };
                 resumes
             }
         };
         schedule.set(Event::TransmissionEnd(id), Instant::from_ps(at));
         if let Some(position) = next {
+            self.isolated_frame_leaves(now, id, position);
             self.stamp_head(now, id, position);
         }
     }

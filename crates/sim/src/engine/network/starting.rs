@@ -3,7 +3,7 @@
 use super::Network;
 use crate::engine::schedule::{Event, Schedule};
 use crate::ids::QueuesId;
-use crate::priority_queues::Transmitting;
+use crate::priority_queues::{Addressed, Transmitting};
 use qcnlab_units::Instant;
 
 /// Octets of a pause frame.
@@ -16,10 +16,19 @@ impl Network {
         let queues = &mut self.queues[id];
         let port = &self.ports[queues.port];
         if let Some(pause) = queues.pause_frames.pop_front() {
-            queues.pause_frames_sent += 1;
-            queues.storm_frames_sent += u64::from(pause.storm);
+            let octets = match pause.about {
+                Addressed::Isolation { octets, .. } => {
+                    queues.isolation_messages_sent += 1;
+                    u64::from(octets)
+                }
+                Addressed::Classes | Addressed::Queue(_) => {
+                    queues.pause_frames_sent += 1;
+                    queues.storm_frames_sent += u64::from(pause.storm);
+                    PAUSE_FRAME
+                }
+            };
             queues.transmitting = Transmitting::Pause(pause);
-            queues.ends = now.ps() + port.transmission(PAUSE_FRAME);
+            queues.ends = now.ps() + port.transmission(octets);
             return schedule.set(Event::TransmissionEnd(id), Instant::from_ps(queues.ends));
         }
         if queues.beyond_strict {

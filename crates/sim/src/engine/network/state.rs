@@ -67,6 +67,9 @@ impl Network {
         NetworkTotals {
             pause_frames: self.queues.iter().map(|queues| queues.pause_frames_sent).sum(),
             storm_frames: self.queues.iter().map(|queues| queues.storm_frames_sent).sum(),
+            isolation_messages_sent: self.queues.iter().map(|queues| queues.isolation_messages_sent).sum(),
+            isolation_messages_lost: self.queues.iter().map(|queues| queues.isolation_messages_lost).sum(),
+            isolation_messages_heard: self.queues.iter().map(|queues| queues.isolation_messages_heard).sum(),
             frame_hops: self.ports.iter().map(|port| port.count.accepted_frames).sum(),
         }
     }

@@ -4,7 +4,7 @@ use super::Network;
 use crate::engine::effects::{Counted, Effect};
 use crate::engine::schedule::Schedule;
 use crate::ids::{NodeId, PortId, QueuesId};
-use crate::priority_queues::{PauseFrame, Transmitting};
+use crate::priority_queues::{Addressed, PauseFrame, Transmitting};
 use crate::watchdog::{Finding, WatchdogAction};
 use qcnlab_units::{Instant, Span};
 
@@ -72,7 +72,8 @@ impl Network {
         let goes_on = now < until;
         let quanta = if goes_on { u16::MAX } else { 0 };
         let half = Span::from_ps(self.queues[id].quanta_ps(quanta) / 2);
-        let frame = PauseFrame { classes, quanta, endless: false, storm: true, because: port, queue: None };
+        let frame =
+            PauseFrame { classes, quanta, endless: false, storm: true, because: port, about: Addressed::Classes };
         self.send_pause_frame(now, port, frame, schedule);
         goes_on.then(|| (now + half).min(until))
     }

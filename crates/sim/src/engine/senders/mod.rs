@@ -291,6 +291,11 @@ impl Senders {
         self.flows.ids()
     }
 
+    /// The port of its host that a flow leaves by.
+    pub(super) fn port_of(&self, flow: FlowId) -> PortId {
+        self.flows[flow].port
+    }
+
     /// The first and the last port of each flow, told the last port of a path.
     pub(super) fn ends(&self, last_port: impl Fn(PathId) -> PortId) -> impl Iterator<Item = (PortId, PortId)> {
         self.flows.iter().map(move |sender| (sender.port, last_port(sender.first_path)))

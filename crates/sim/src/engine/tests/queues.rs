@@ -3,7 +3,7 @@
 use super::*;
 use crate::ids::QueuesId;
 use crate::plan::{DomainPlan, DomainPort, TrimPlan};
-use crate::priority_queues::PauseFrame;
+use crate::priority_queues::{Addressed, PauseFrame};
 use crate::watchdog::{WatchdogAction, WatchdogPlan};
 
 fn us(n: u64) -> Instant {
@@ -26,7 +26,7 @@ fn input_id(engine: &Engine, net: &Net, name: &str) -> InputId {
 }
 
 fn pause_frame(classes: u8, quanta: u16) -> PauseFrame {
-    PauseFrame { classes, quanta, endless: false, storm: false, because: PortId::new(0), queue: None }
+    PauseFrame { classes, quanta, endless: false, storm: false, because: PortId::new(0), about: Addressed::Classes }
 }
 
 /// A pause takes effect at a port, as if it had just come over the link.
