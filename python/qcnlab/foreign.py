@@ -51,17 +51,20 @@ __all__ = [
     "Cnp",
     "CongestionPoint",
     "Credit",
+    "CreditPoint",
     "Delivered",
     "Dice",
     "Echo",
     "Endpoint",
     "Flight",
+    "Grant",
     "Hop",
     "Mark",
     "NotificationPoint",
     "PushBack",
     "Queue",
     "QueueLen",
+    "Reached",
     "ReactionPoint",
     "ReceivedRate",
     "Reflection",
@@ -127,6 +130,28 @@ class Endpoint(NamedTuple):
     """The same as `base_rtt` on the longest way between two hosts, ps; at least `base_rtt`."""
     hops: int = 0
     """Switches on its path, the first of several; a host that reads slowly counts as one."""
+
+
+class Reached(NamedTuple):
+    """A packet of a queue pair that has reached its host, whole or cut."""
+
+    flow: int
+    """Number of its flow, from 0."""
+    total: int | None
+    """Octets of the flow's message in all; `None` for a stream without end."""
+    payload: int
+    """Octets of its payload."""
+    cut: bool
+    """Whether a switch cut it to its head, so that its payload has to come again."""
+
+
+class Grant(NamedTuple):
+    """Credit for a flow."""
+
+    flow: int
+    """Number of the flow."""
+    credit: int
+    """Octets that it may send in all, as `Credit` brings them to its source."""
 
 
 class Flight(NamedTuple):
@@ -324,8 +349,8 @@ class ReactionPoint:
     """What a source computes for one rate limiter.
 
     The methods from `on_ack` to `on_pause` tell of the transport where a flow is a queue pair over
-    RoCE. They, `on_sent`, `next_wake`, `target_rate`, `window` and `gap` are called only if a class
-    has its own.
+    RoCE. They, `on_sent`, `next_wake`, `target_rate`, `window`, `gap` and `credit` are called only
+    if a class has its own.
     """
 
     def __init__(self, line_rate: int) -> None:
@@ -361,6 +386,14 @@ class ReactionPoint:
         """Return the least time from one packet to the next, ps; `None` for none."""
         return None
 
+    def credit(self) -> int | None:
+        """Return the octets that the source may send in all, `None` for any number.
+
+        They are counted from the start of the stream, and what is sent again counts anew. A packet
+        may leave while fewer have.
+        """
+        return None
+
     def on_sent(self, now: int, sent: int, backlog: int, dice: Dice) -> None:
         """Note that a frame of `sent` octets leaves; `backlog` octets wait behind the limiter."""
 
@@ -394,6 +427,34 @@ class NotificationPoint:
         return None
 
 
+class CreditPoint:
+    """What a receiving host computes for all flows that end there: how much each may send.
+
+    Credit reaches a source as the signal `Credit`, by the way of the flow's last packet.
+    """
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        """Take what is known of the host and the path of a flow that ends there.
+
+        Its link is the host's own. `[scheme.rp]` comes as keyword arguments.
+        """
+        self.endpoint = endpoint
+
+    def on_packet(self, now: int, packet: Reached) -> None:
+        """Note that a packet reached the host."""
+
+    def on_whole(self, flow: int) -> None:
+        """Note that all of a flow's message has come."""
+
+    def next_wake(self) -> int | None:
+        """Return when to be woken, `None` for never; after a wake-up this lies in the future."""
+        return None
+
+    def on_wake(self, now: int) -> Grant | None:
+        """Return credit for a flow of which a packet has come, or `None`."""
+        return None
+
+
 class Scheme:
     """A scheme: the classes its machines are made of; each machine of a run is a new instance."""
 
@@ -403,6 +464,8 @@ class Scheme:
     """Made with the rate of the link in bit/s and the keys of `[scheme.rp]`."""
     notification_point: ClassVar[type[NotificationPoint] | None] = None
     """Made without arguments; `None` when receivers answer nothing."""
+    credit_point: ClassVar[type[CreditPoint] | None] = None
+    """Made with an `Endpoint` and the keys of `[scheme.rp]`; `None` when hosts give no credit."""
     hears: ClassVar[tuple[type[Signal], ...] | None] = None
     """Kinds of signal its reaction points hear, such as `(Cnm,)`; `None` leaves them open.
 
@@ -423,9 +486,11 @@ class _Refused(Exception):
 
 _TRIAL_RATE = 10_000_000_000
 _MACHINES: dict[str, tuple[str, type]] = {
-    "cp": ("congestion_point", CongestionPoint),
-    "rp": ("reaction_point", ReactionPoint),
+    "congestion_point": ("cp", CongestionPoint),
+    "reaction_point": ("rp", ReactionPoint),
+    "credit_point": ("rp", CreditPoint),
 }
+"""For each role its table of keys, and the class that machines are subclasses of."""
 _EVENTS = ("on_ack", "on_nack", "on_loss", "on_trim", "on_credit", "on_pause")
 
 
@@ -439,6 +504,8 @@ class _Loaded(NamedTuple):
     """Octets."""
     notifies: bool
     """Whether receivers answer."""
+    credits: bool
+    """Whether hosts give credit to flows that end there."""
     hears: list[str]
     """Names of the kinds of signal that its reaction points hear."""
     speaks: list[str]
@@ -464,8 +531,10 @@ def load_scheme(name: str, cp: JsonObject, rp: JsonObject) -> _Loaded:
         raise _Refused(
             f"'{class_name}' is not a subclass of qcnlab.foreign.Scheme", hint=_has(module)
         )
-    port = _trial("cp", scheme.congestion_point, 0, cp)
-    limiter = _trial("rp", scheme.reaction_point, _TRIAL_RATE, rp)
+    port = _trial("congestion_point", scheme.congestion_point, 0, cp)
+    limiter = _trial("reaction_point", scheme.reaction_point, _TRIAL_RATE, rp)
+    if scheme.credit_point is not None:
+        _trial("credit_point", scheme.credit_point, Endpoint(_TRIAL_RATE, 0, 1000), rp)
     events = [method for method in _EVENTS if overrides(limiter, method)]
     set_point = getattr(port, "set_point", None)
     if set_point is not None and not (isinstance(set_point, int) and set_point >= 0):
@@ -476,7 +545,8 @@ def load_scheme(name: str, cp: JsonObject, rp: JsonObject) -> _Loaded:
     if (scheme.hears is None) != (scheme.speaks is None):
         raise _Refused("it declares one of 'hears' and 'speaks'", hint="declare both, or neither")
     answers = scheme.notification_point is not None
-    return _Loaded(scheme, _source(module), set_point, answers, hears, speaks, events)
+    gives = scheme.credit_point is not None
+    return _Loaded(scheme, _source(module), set_point, answers, gives, hears, speaks, events)
 
 
 def _kinds(scheme: type[Scheme], side: str) -> list[str]:
@@ -527,8 +597,8 @@ def _module(name: str) -> ModuleType:
             sys.path.remove("")
 
 
-def _trial(table: str, machine: Any, first: int, keys: JsonObject) -> object:
-    role, base = _MACHINES[table]
+def _trial(role: str, machine: Any, first: int | Endpoint, keys: JsonObject) -> object:
+    table, base = _MACHINES[role]
     fits = isinstance(machine, type) and issubclass(machine, base)
     if not fits:
         told = machine.__name__ if isinstance(machine, type) else repr(machine)
@@ -564,7 +634,7 @@ def _source(module: ModuleType) -> str:
         return inspect.getsource(module)
     except (OSError, TypeError):
         pass
-    machines = (CongestionPoint, ReactionPoint, NotificationPoint, Scheme)
+    machines = (CongestionPoint, ReactionPoint, NotificationPoint, CreditPoint, Scheme)
     own = [
         value
         for value in vars(module).values()

@@ -6,8 +6,8 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyTuple;
 use qcnlab_lab::schemes as roles;
 use qcnlab_lab::schemes::{
-    Acknowledgement, Arrival, Bcn, Cnm, CpAction, CpId, Delivered, Endpoint, Flight, HopTelemetry, Queue, QueueLen,
-    Signal, SignalKind, SourcePause,
+    Acknowledgement, Arrival, Bcn, Cnm, CpAction, CpId, Delivered, Endpoint, Flight, FlowId, Grant, HopTelemetry,
+    Queue, QueueLen, Reached, Signal, SignalKind, SourcePause,
 };
 use qcnlab_lab::units::{BitRate, Bytes, Span};
 
@@ -72,6 +72,8 @@ tuples!(
     Flight,
     Hop,
     Acknowledgement,
+    Reached,
+    Grant,
 );
 
 pub(crate) fn endpoint<'py>(py: Python<'py>, endpoint: &Endpoint) -> PyResult<Bound<'py, PyAny>> {
@@ -110,6 +112,24 @@ pub(crate) fn queue(py: Python<'_>, queue: Queue) -> PyResult<Bound<'_, PyAny>> 
 
 pub(crate) fn delivered<'py>(py: Python<'py>, frame: &Delivered) -> PyResult<Bound<'py, PyAny>> {
     Tuples::get(py)?.Delivered.bind(py).call1((frame.size.get(), frame.mark, frame.controlled))
+}
+
+pub(crate) fn reached<'py>(py: Python<'py>, packet: &Reached) -> PyResult<Bound<'py, PyAny>> {
+    let Reached { flow, total, payload, cut } = packet;
+    let fields = (flow.0, total.map(Bytes::get), payload.get(), *cut);
+    Tuples::get(py)?.Reached.bind(py).call1(fields)
+}
+
+/// The credit that a tuple stands for; `None` for `None`.
+pub(crate) fn grant_of(answer: &Bound<'_, PyAny>) -> PyResult<Option<Grant>> {
+    if answer.is_none() {
+        return Ok(None);
+    }
+    let is_grant = answer.get_type().is(Tuples::get(answer.py())?.Grant.bind(answer.py()));
+    match answer.extract::<(u32, u64)>() {
+        Ok((flow, credit)) if is_grant => Ok(Some(Grant { flow: FlowId(flow), credit: Bytes::new(credit) })),
+        _ => Err(refused(answer, "None or a Grant of qcnlab.foreign with fields in their ranges")?),
+    }
 }
 
 /// The kind of signal that the class called `name` is.

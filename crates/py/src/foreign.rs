@@ -9,9 +9,9 @@ use pyo3::types::{PyDict, PyString, PyTuple};
 use qcnlab_lab::schemes::foreign::{Failure, ForeignCp, ForeignNp, ForeignRp, Parameters, give_up, quantity};
 use qcnlab_lab::schemes::params::{Scalar, Value};
 use qcnlab_lab::schemes::{
-    Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, Delivered, Dice as Rolls, Endpoint, EventKind,
-    EventKinds, Flight, ForeignScheme, Gauge, LossSign, NotificationPoint, Queue, ReactionPoint, RpCapabilities,
-    Signal, SignalKind, Stamp, TransportEvent,
+    Arrival, CongestionPoint, CpAction, CpCapabilities, CpId, CreditPoint, Delivered, Dice as Rolls, Endpoint,
+    EventKind, EventKinds, Flight, FlowId, ForeignScheme, Gauge, Grant, LossSign, NotificationPoint, Queue, Reached,
+    ReactionPoint, RpCapabilities, Signal, SignalKind, Stamp, TransportEvent,
 };
 use qcnlab_lab::units::{BitRate, Bytes, Instant, Span};
 use qcnlab_scenario::foreign::LoadError;
@@ -41,6 +41,7 @@ struct PyScheme {
     set_point: Option<Bytes>,
     class: Py<PyAny>,
     notifies: bool,
+    credits: bool,
     hears: Vec<SignalKind>,
     speaks: Vec<SignalKind>,
     events: EventKinds,
@@ -68,6 +69,7 @@ fn load_class(py: Python<'_>, name: &str, parameters: &Parameters) -> PyResult<P
         set_point: loaded.getattr("set_point")?.extract::<Option<u64>>()?.map(Bytes::new),
         class: loaded.getattr("scheme")?.unbind(),
         notifies: loaded.getattr("notifies")?.extract()?,
+        credits: loaded.getattr("credits")?.extract()?,
         hears: kinds("hears")?,
         speaks: kinds("speaks")?,
         events: events_of(&loaded.getattr("events")?.extract::<Vec<String>>()?),
@@ -110,14 +112,23 @@ fn keywords<'py>(py: Python<'py>, parameters: &[(String, Scalar)]) -> PyResult<B
 impl PyScheme {
     /// A new machine: an instance of the class called `role`.
     fn machine(&self, role: &str, first: Option<u64>, parameters: &[(String, Scalar)]) -> Machine {
+        self.machine_of(role, parameters, |py| PyTuple::new(py, first))
+    }
+
+    /// As [`PyScheme::machine`], made with the positional arguments that `first` gives.
+    fn machine_of(
+        &self,
+        role: &str,
+        parameters: &[(String, Scalar)],
+        first: impl for<'py> FnOnce(Python<'py>) -> PyResult<Bound<'py, PyTuple>>,
+    ) -> Machine {
         let mut called = format!("{role}()");
         let made = Python::attach(|py| {
             let _call = Call::begin(py)?;
             let class = self.class.bind(py).getattr(role)?;
             let name = class.getattr("__name__")?.extract::<String>()?;
             called = format!("{name}.__init__");
-            let first = PyTuple::new(py, first)?;
-            let object = class.call(first, Some(&keywords(py, parameters)?))?.unbind();
+            let object = class.call(first(py)?, Some(&keywords(py, parameters)?))?.unbind();
             let dice = Py::new(py, Dice(Rolls::new(0, 0, "", qcnlab_lab::schemes::Purpose::Reaction)))?;
             Ok(Machine { object, dice, scheme: self.name.clone(), class: name.into() })
         });
@@ -191,6 +202,15 @@ impl ForeignScheme for PyScheme {
 
     fn answers(&self) -> bool {
         self.notifies
+    }
+
+    fn credit_point(&self, endpoint: Endpoint) -> Option<Box<dyn CreditPoint>> {
+        self.credits.then(|| {
+            let machine = self.machine_of("credit_point", &self.parameters.rp, |py| {
+                PyTuple::new(py, [facts::endpoint(py, &endpoint)?])
+            });
+            Box::new(PyCredit(machine)) as Box<dyn CreditPoint>
+        })
     }
 
     fn notification_point(&self) -> Option<Box<dyn ForeignNp>> {
@@ -359,6 +379,7 @@ struct Own {
     target: bool,
     window: bool,
     gap: bool,
+    credit: bool,
 }
 
 /// The method that hears of each kind of event.
@@ -386,6 +407,7 @@ impl Own {
             target: own("target_rate")?,
             window: own("window")?,
             gap: own("gap")?,
+            credit: own("credit")?,
         })
     }
 }
@@ -398,6 +420,7 @@ struct State {
     target: BitRate,
     window: Option<Bytes>,
     gap: Span,
+    credit: Bytes,
 }
 
 impl State {
@@ -418,6 +441,7 @@ impl State {
             target: target.or(limit).unwrap_or(line_rate),
             window: ask(own.window, intern!(py, "window"), "window")?.map(Bytes::new),
             gap: ask(own.gap, intern!(py, "gap"), "gap")?.map_or(Span::ZERO, Span::from_ps),
+            credit: ask(own.credit, intern!(py, "credit"), "credit")?.map_or(Bytes::new(u64::MAX), Bytes::new),
         })
     }
 }
@@ -463,7 +487,8 @@ impl PyRp {
 impl ReactionPoint for PyRp {
     fn capabilities(&self) -> RpCapabilities {
         let permits_windows = self.own.window || self.own.gap;
-        RpCapabilities { events: self.events, permits_windows, ..RpCapabilities::LIMITER }
+        let sends_by_credit = self.own.credit;
+        RpCapabilities { events: self.events, permits_windows, sends_by_credit, ..RpCapabilities::LIMITER }
     }
 
     fn on_sent(&mut self, now: Instant, sent: Bytes, backlog: Bytes, dice: &mut Rolls) -> Stamp {
@@ -520,6 +545,10 @@ impl ReactionPoint for PyRp {
         self.state.gap
     }
 
+    fn credit(&self) -> Bytes {
+        self.state.credit
+    }
+
     fn next_wake(&self) -> Instant {
         self.state.wake
     }
@@ -542,5 +571,33 @@ impl NotificationPoint for PyNp {
         self.0.ask("on_frame", |py, object| {
             signal_of(&object.call_method1(intern!(py, "on_frame"), (now.ps(), delivered(py, frame)?))?)
         })
+    }
+}
+
+/// A credit point, which draws nothing.
+#[derive(Debug)]
+struct PyCredit(Machine);
+
+impl CreditPoint for PyCredit {
+    fn on_packet(&mut self, now: Instant, packet: &Reached) {
+        self.0.ask("on_packet", |py, object| {
+            object.call_method1(intern!(py, "on_packet"), (now.ps(), facts::reached(py, packet)?)).map(drop)
+        });
+    }
+
+    fn on_whole(&mut self, flow: FlowId) {
+        self.0.ask("on_whole", |py, object| object.call_method1(intern!(py, "on_whole"), (flow.0,)).map(drop));
+    }
+
+    fn next_wake(&self) -> Instant {
+        let wake = self.0.ask("next_wake", |py, object| {
+            let name = intern!(py, "next_wake");
+            amount(&object.call_method0(name)?, name)
+        });
+        wake.map_or(Instant::NEVER, Instant::from_ps)
+    }
+
+    fn on_wake(&mut self, now: Instant) -> Option<Grant> {
+        self.0.ask("on_wake", |py, object| facts::grant_of(&object.call_method1(intern!(py, "on_wake"), (now.ps(),))?))
     }
 }
