@@ -178,3 +178,17 @@ def test_classes_are_the_two_that_pfc_stops() -> None:
     pauses = qcnlab.run(scenario(setting, flows)).pauses.to_polars()
     trunk = pauses.filter(pauses["port"] == "s->t")["priority"].to_list()
     assert set(trunk) == {MONITORED, CONGESTING}
+
+
+def test_a_host_that_reads_slowly_stops_congesting_flows_alone() -> None:
+    """Its port inside the host isolates nothing: frames of both classes wait there in one queue.
+
+    It pauses the class that they had on its link, which is soon the congesting one alone.
+    """
+    scenario = qcnlab.load("slow-receiver-leaf-spine-100g")
+    run = qcnlab.run(scenario.with_("scheme.name=qcz", "duration=4 ms"))
+    pauses = run.pauses.to_polars()
+    late = pauses.filter((pauses["port"] == "leaf2->host9") & (pauses["time_s"] > 1e-3))
+    assert len(late) > 100
+    assert set(late["priority"].to_list()) == {CONGESTING}
+    assert run.metric("drops") == 0
