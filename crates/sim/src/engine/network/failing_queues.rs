@@ -14,13 +14,7 @@ use qcnlab_units::Instant;
 
 impl Network {
     /// The frames that wait in queues for flows at a port are lost, and none of these queues is stopped any more.
-    pub(super) fn lose_kept_apart(
-        &mut self,
-        now: Instant,
-        id: PortId,
-        queues: QueuesId,
-        schedule: &mut Schedule,
-    ) {
+    pub(super) fn lose_kept_apart(&mut self, now: Instant, id: PortId, queues: QueuesId, schedule: &mut Schedule) {
         let Some(mut flows) = self.queues[queues].flows.take() else { return };
         flows.let_all_go();
         while let Some((frame, told)) = flows.lose(now, |frame| self.came_over(frame)) {
