@@ -32,7 +32,9 @@ pub fn all_tasks(scenarios: &[Scenario], options: &Options) -> Vec<Task> {
     scenarios.iter().enumerate().flat_map(each).collect()
 }
 
-/// Returns the simulated picoseconds that `tasks` take: `control.done_ps` at the end.
+/// Returns the simulated picoseconds that `tasks` take: `control.done_ps` at the end. A run whose waits are told apart is
+/// repeated for that, if an operation ends in it.
 pub fn work_ps(scenarios: &[Scenario], tasks: &[Task]) -> u64 {
-    tasks.iter().map(|task| scenarios[task.scenario].duration.ps()).sum()
+    let times = |scenario: &Scenario| if scenario.record.waits { 2 } else { 1 };
+    tasks.iter().map(|task| &scenarios[task.scenario]).map(|scenario| times(scenario) * scenario.duration.ps()).sum()
 }

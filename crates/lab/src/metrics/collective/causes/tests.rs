@@ -2,8 +2,10 @@
 
 use super::super::tests::{A, D, FABRIC, STAR, T, of, outcome};
 use super::*;
-use crate::Outcome;
+use crate::{Control, Options, Outcome, all_tasks, work_ps};
+use qcnlab_scenario::Scenario;
 use serde_json::Value;
+use std::sync::atomic::Ordering;
 
 /// Two ranks around a switch: 80 packets there and, when the other has computed for 5 us, 80 back. Acknowledgements have left
 /// by then.
@@ -147,6 +149,23 @@ fn overlapping_pauses_count_once() {
         |class, from, until| pauses.within(PortId::new(1), class, Instant::from_ps(from), Instant::from_ps(until)).ps();
     assert_eq!([within(3, 0, 100), within(4, 0, 100), within(5, 0, 100)], [15 + 20, 12 + 10, 10]);
     assert_eq!([within(3, 12, 50), within(3, 26, 40), within(3, 50, 50), within(3, 60, 50)], [13 + 10, 0, 0, 0]);
+}
+
+/// A run that is repeated is twice the work, and says so before it begins.
+#[test]
+fn a_run_that_is_repeated_is_twice_the_work() {
+    let done = |keys: &[&str]| {
+        let scenario =
+            Scenario::parse(STAR, "operation.toml").and_then(|scenario| scenario.with_overrides(keys)).unwrap();
+        let (scenarios, options) = ([scenario], Options { replications: Some(2), ..Options::default() });
+        let (control, tasks) = (Control::default(), all_tasks(&scenarios, &options));
+        crate::run(&scenarios, &options, &control).unwrap();
+        let flows = control.flows.load(Ordering::Relaxed);
+        assert_eq!(control.done_flows.load(Ordering::Relaxed), flows);
+        (control.done_ps.load(Ordering::Relaxed), work_ps(&scenarios, &tasks), flows)
+    };
+    assert_eq!(done(&[]), (2 * 20_000_000_000, 2 * 20_000_000_000, 2 * 112));
+    assert_eq!(done(&["record.waits=true"]), (4 * 20_000_000_000, 4 * 20_000_000_000, 4 * 112));
 }
 
 /// Whatever happens, causes are the whole time, message by message and for the whole operation, and nothing else changes.
