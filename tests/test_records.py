@@ -12,8 +12,8 @@ import pytest
 
 import qcnlab
 from made_up_run import made_up_summary
+from qcnlab.catalogue.entries import Word
 from qcnlab.catalogue.words import FILE as WORDS_FILE
-from qcnlab.catalogue.words import Word
 from qcnlab.headroom.platforms import FILE as PLATFORMS_FILE
 from qcnlab.headroom.platforms import Platform
 from qcnlab.metrics import metrics
