@@ -97,6 +97,7 @@ ROWS = (
     Row("pcn", "NSDI2020", "an account of its paper"),
     Row("bfc", "PYRRHA_NS3", "the simulator of another scheme; the number of queues is ours"),
     Row("sfc", "OURS_100G", "ours: nothing is public"),
+    Row("qcz", "IEEE_8021QCZ", "its standard; the threshold is ours"),
     Row("hpcc", "SIGCOMM2019", "its authors, for 100 Gb/s"),
     Row("hpcc_pint", "HPCC_SIMULATOR", "HPCC's authors, for 100 Gb/s"),
     Row("powertcp", "NSDI2022", "its authors"),

@@ -41,7 +41,7 @@ def test_the_page_has_each_task_and_row(bench: Any, page: str) -> None:
 def test_every_scheme_for_a_routed_fabric_has_a_row(bench: Any) -> None:
     """Those that hear of acknowledgements, and beside them what the decks began with."""
     over_roce = {entry.name for entry in catalogue.schemes() if "acknowledgement" in entry.hears}
-    others = {"none", "ecm", "qcn", "pcn", "rccc", "bfc", "sfc"}
+    others = {"none", "ecm", "qcn", "pcn", "rccc", "bfc", "sfc", "qcz"}
     assert {row.scheme for row in bench.ROWS} == over_roce | others
 
 

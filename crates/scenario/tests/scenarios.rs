@@ -135,6 +135,7 @@ recovery_hold = "10 ms"
 rec95s_hold = "5 ms"
 onset_hold = "10 ms"
 tables = true
+waits = false
 "#;
     assert_eq!(scenario.to_toml(), expected);
 }

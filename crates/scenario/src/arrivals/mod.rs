@@ -160,6 +160,6 @@ mod tests {
             assert!(CARRIED_BY.iter().any(|carried| carried.contains(&word)), "{word}");
         }
         assert!(carried_by("pigeon").is_empty());
-        assert_eq!(carried_by("collective"), ["roce"]);
+        assert_eq!(carried_by("collective"), ["tcp", "roce"]);
     }
 }
