@@ -209,9 +209,7 @@ impl Fabric {
         let frame = match &flow.traffic {
             Traffic::Roce { config, .. } => config.ack_frame,
             Traffic::Tcp { config, .. } => config.ack_frame,
-            Traffic::Saturated { .. } | Traffic::Constant { .. } | Traffic::Fed | Traffic::Replayed => {
-                return Span::ZERO;
-            }
+            _ => return Span::ZERO,
         };
         let back = flow.paths[0].iter().map(|port| self.hop(self.ports[*port].peer.unwrap_or(*port)));
         back.fold(Span::ZERO, |sum, hop| {
