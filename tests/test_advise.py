@@ -349,6 +349,7 @@ BAD = {
     "no metric": (("--minimize", "queue"), "no metric"),
     "a bound": (("--subject-to", "drops"), "a bound is a metric"),
     "no range": (("--vary", "scheme.cp.k_min"), "KEY=LOW..HIGH"),
+    "no key": (("--vary", f"{KMIN}=1 KB..9 KB"), "'Kmin (B)' is no key of a scenario"),
 }
 
 
@@ -406,3 +407,39 @@ def test_python_has_the_same_search(fabric: qcnlab.Scenario, tmp_path: Path) -> 
         with pytest.raises((qcnlab.Error, ValueError), match=message):
             qcnlab.advise(fabric, out=tmp_path / "bad", **asked)
     assert not (tmp_path / "bad").exists()
+
+
+def test_goal_keys_replications_and_threads_are_those_that_are_asked(
+    cli: CommandLine, fabric: qcnlab.Scenario
+) -> None:
+    key = "scheme.cp.k_min"
+    told = qcnlab.advise(
+        fabric, maximize="slowdown_p99", vary={key: "20 KB..80 KB"}, cases=["own"], trials=2,
+        flatness=False, reps=2, seed=5, jobs=1, out=cli.folder / "python",
+    )  # fmt: skip
+    rows = told.to_polars().to_dicts()
+    assert [name for name in rows[0] if name.startswith("scheme.")] == [key]
+    for row in rows:
+        again = qcnlab.run(fabric.with_(f"{key}={row[key]}"), reps=2, seed=5)
+        assert row["own slowdown_p99"] == again.metric("slowdown_p99")
+    # The largest is the best, and the others regret what they lack of it.
+    best = max(row["own slowdown_p99"] for row in rows)
+    for row in rows:
+        assert row["own regret"] == pytest.approx(1.0 - row["own slowdown_p99"] / best)
+    assert told.summary["goal"] == {"metric": "slowdown_p99", "smallest": False}
+    assert told.summary["replications"] == 2
+    # The command has the same options; what is made small by name is what is by default.
+    (cli.folder / "fabric.toml").write_text(FABRIC)
+    words = ("--vary", f"{key}=20 KB..80 KB", "--cases", "own", "--trials", "2", "--no-flatness",
+             "--reps", "2", "--seed", "5", "-j", "1", "--json")  # fmt: skip
+    done = cli("advise", "fabric.toml", "--maximize", "slowdown_p99", *words, "-o", "largest")
+    assert done.returncode == 0, done.stderr
+    trials = "trials.csv"
+    assert (cli.folder / "largest" / trials).read_bytes() == (
+        cli.folder / "python" / trials
+    ).read_bytes()
+    small = [
+        json.loads(cli("advise", "fabric.toml", *goal, *words, "-o", folder).stdout)
+        for goal, folder in (((), "default"), (("--minimize", "slowdown_p99"), "named"))
+    ]
+    assert [each["robust"]["trial"] for each in small] == [2, 2]

@@ -104,7 +104,7 @@ class Space:
     Raises
     ------
     ScenarioError
-        If there is nothing to search.
+        If there is nothing to search, or `vary` names no keys.
     """
 
     def __init__(self, scenario: Scenario, vary: Mapping[str, str] | None = None) -> None:
@@ -117,6 +117,11 @@ class Space:
         self.dimensions: list[Knob | Range | Choice] = []
         """What is searched."""
         if vary:
+            for name in vary.keys() & {KMIN, KMAX, RATIO, PMAX, ALPHA, *NIC}:
+                raise scenario_error(
+                    f"'{name}' is no key of a scenario, but what advise searches by itself",
+                    hint="--vary KEY=LOW..HIGH names a key, such as scheme.cp.k_min",
+                )
             self.dimensions += read_space(vary)
         else:
             self._marking(_fastest(scenario))
