@@ -119,7 +119,7 @@ fn compare(outcomes: &Outcomes) {
         let digests = outcome.digests();
         for table in columns(&digests).chunk_by(|a, b| a.table == b.table) {
             let of_table = |was: &&str| was.split_whitespace().next() == Some(table[0].table);
-            let was = left.iter().position(|was| of_table(&was)).map_or("", |at| left.remove(at));
+            let was = left.iter().position(of_table).map_or("", |at| left.remove(at));
             if was != line(table) {
                 changed.extend(changes(was, table).into_iter().map(|told| format!("{heading}: {told}")));
             }
