@@ -29,7 +29,7 @@ edit: $(VENV)/.run ## build after an edit of a scheme, in seconds: target/edit k
 	@CARGO_INCREMENTAL=1 CARGO_TARGET_DIR=target/edit VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --uv --release --quiet
 	@touch $(CORE)
 
-test: $(CORE) $(VENV)/.tools ## run the tests that one waits for, and the quick rows of the validation book (7 minutes on 2 cores)
+test: $(CORE) $(VENV)/.tools ## run the tests that one waits for, and the quick rows of the validation book (6 minutes on 2 cores)
 	$(BIN)/python tests/run_rust.py
 	$(PYTEST) -m "not long"
 	$(BIN)/python -m qcnlab validate --quick
