@@ -117,9 +117,9 @@ class Space:
         self.dimensions: list[Knob | Range | Choice] = []
         """What is searched."""
         if vary:
-            for name in vary.keys() & {KMIN, KMAX, RATIO, PMAX, ALPHA, *NIC}:
+            if own := sorted(vary.keys() & {KMIN, KMAX, RATIO, PMAX, ALPHA, *NIC}):
                 raise scenario_error(
-                    f"'{name}' is no key of a scenario, but what advise searches by itself",
+                    f"'{own[0]}' is no key of a scenario, but what advise searches by itself",
                     hint="--vary KEY=LOW..HIGH names a key, such as scheme.cp.k_min",
                 )
             self.dimensions += read_space(vary)
