@@ -41,6 +41,7 @@ LEAST_S = 30
 # By the clock, for a test that waits and takes no processor time, s.
 WAIT_S = 3600
 OUT_OF_TIME = 124
+TASKS = Path("/proc/self/task")
 NOT_HERE = 125
 """The exit code where a mutant cannot take the place of a function's code."""
 
@@ -190,8 +191,13 @@ def forget() -> None:
 
 
 def pools() -> list[str]:
-    """Return the threads of this process that work for polars: in a fork nobody would do so."""
-    names = [(task / "comm").read_text().strip() for task in Path("/proc/self/task").iterdir()]
+    """Return the threads of this process that work for polars: in a fork nobody would do so.
+
+    None where the system does not list threads so.
+    """
+    if not TASKS.exists():
+        return []
+    names = [(task / "comm").read_text().strip() for task in TASKS.iterdir()]
     return sorted(name for name in names if re.fullmatch(r"polars-\d+", name))
 
 

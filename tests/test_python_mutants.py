@@ -186,6 +186,7 @@ def test_clones_share_the_mutants() -> None:
     assert sorted(first.tried + second.tried) == names
 
 
+@pytest.mark.skipif(not python_bench.TASKS.exists(), reason="the system does not list threads so")
 def test_a_bench_whose_tests_start_a_pool_as_they_are_collected_says_so(tmp_path: Path) -> None:
     """A fork has no thread but one: what asks such a pool would wait for ever."""
     (tmp_path / "test_pool.py").write_text(
